@@ -13,7 +13,7 @@ mod runs;
 
 use std::collections::BTreeMap;
 
-use placement::Placement;
+use placement::{MANY_SHOWN, Placement};
 use runs::Runs;
 
 use sim::Snapshot;
@@ -32,13 +32,13 @@ const BOTH_WORDS: u32 = 3;
 const NO_LINE: u32 = u32::MAX - 1;
 /// Bytes of a line.
 const LINE_BYTES: usize = 1 << LINE_BYTES_LOG2;
-/// In an offset: the content is not what the flash array has there, so that only the bus may use the line.
-pub const APART: u32 = 1 << 26;
-/// In an offset: the line was filled with other content than its address has now.
-const STALE: u32 = 1 << 27;
+/// In the number of a line: it was filled with other content than its address has now.
+const STALE: u32 = 1 << (27 - LINE_BYTES_LOG2);
 /// Lines of the flash's window.
 const FLASH_LINES: u32 = 1 << (24 - LINE_BYTES_LOG2);
-const MARKS: u32 = (APART | STALE) >> LINE_BYTES_LOG2;
+/// Binary logarithm of the lines of a page and of a pane, which QMI translates the addresses of.
+const PAGE_LINES_LOG2: u32 = 12 - LINE_BYTES_LOG2;
+const PANE_LINES_LOG2: u32 = 22 - LINE_BYTES_LOG2;
 
 /// Number of misses of a line, with the line that it replaced: both as flash offsets.
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
@@ -161,35 +161,41 @@ impl XipCache {
     /// Looks up an access that is counted already; returns its wait states.
     #[inline]
     pub fn look_up(&mut self, offset: u32) -> u32 {
-        let line = offset >> LINE_BYTES_LOG2;
-        let word = 1 << ((offset >> 2) & 1);
-        let other = BOTH_WORDS & !word;
-        let wanted = ((line >> 10) << TAG_SHIFT) | BOTH_WORDS;
-        let ways = &self.lines[line as usize & (SETS - 1)];
-        if (ways[0] | other) == wanted || (ways[1] | other) == wanted {
-            return 0;
-        }
-        self.miss(line, word)
+        if self.hits(offset) { 0 } else { self.miss(offset, true) }
     }
 
+    /// Returns whether `lines` has the word at flash offset `offset`.
+    #[inline]
+    pub fn hits(&self, offset: u32) -> bool {
+        let line = offset >> LINE_BYTES_LOG2;
+        let other = BOTH_WORDS & !(1 << ((offset >> 2) & 1));
+        let wanted = ((line >> 10) << TAG_SHIFT) | BOTH_WORDS;
+        let ways = &self.lines[line as usize & (SETS - 1)];
+        (ways[0] | other) == wanted || (ways[1] | other) == wanted
+    }
+
+    /// Looks up a word that `lines` does not have; returns its wait states. `shown`: it may have it from now on.
     #[cold]
-    fn miss(&mut self, line: u32, word: u32) -> u32 {
+    pub fn miss(&mut self, offset: u32, shown: bool) -> u32 {
+        let (line, word) = (offset >> LINE_BYTES_LOG2, 1 << (offset >> 2 & 1));
         if self.placement.as_ref().is_some_and(|placement| placement.words(line) & word != 0) {
-            self.show(line);
+            if shown {
+                self.show(line);
+            }
             return 0;
         }
         self.misses += 1;
         let word = if self.whole_lines { BOTH_WORDS } else { word };
         if let Some(missed) = &mut self.missed_lines {
-            missed.count(line & !MARKS);
+            missed.count(line);
         }
         if self.offline {
-            self.missed_offline = Some((line & !MARKS) << LINE_BYTES_LOG2);
+            self.missed_offline = Some(line << LINE_BYTES_LOG2);
         }
         let mut written_back = 0;
         if self.enabled {
             let before = self.written_back.len();
-            if self.allocate(line, word).is_none() {
+            if self.allocate(line, word, shown).is_none() {
                 return self.cost(self.uncached_cycles);
             }
             written_back = self.write_back_cycles * (self.written_back.len() - before) as u32;
@@ -201,15 +207,15 @@ impl XipCache {
 
     /// Allocates words of a line that it does not hold; returns where its data are. `None`: the way to be replaced is
     /// pinned.
-    fn allocate(&mut self, line: u32, word: u32) -> Option<usize> {
+    fn allocate(&mut self, line: u32, word: u32, shown: bool) -> Option<usize> {
         let (set, tag) = self.place_of(line);
         let way = self.victim as usize & 1;
         let pinned = self.pinned[set] >> way & 1 != 0;
         self.changes += 1;
         if self.stale {
-            let stale = self.place_of(line | STALE >> LINE_BYTES_LOG2).1;
+            let stale = self.place_of(line | STALE).1;
             if self.ways(set).iter().any(|way| *way & BOTH_WORDS != 0 && *way >> TAG_SHIFT == stale) {
-                self.read_stale = Some((line & !MARKS) << LINE_BYTES_LOG2);
+                self.read_stale = Some(line << LINE_BYTES_LOG2);
             }
         }
         let ways = self.ways(set);
@@ -231,12 +237,15 @@ impl XipCache {
             self.write_back(gone, set, way);
         }
         if let Some(evictions) = &mut self.evictions {
-            let gone = gone.map(|line| (line & !MARKS) << LINE_BYTES_LOG2);
-            *evictions.entry(((line & !MARKS) << LINE_BYTES_LOG2, gone)).or_default() += 1;
+            let gone = gone.map(|line| (line & !STALE) << LINE_BYTES_LOG2);
+            *evictions.entry((line << LINE_BYTES_LOG2, gone)).or_default() += 1;
         }
-        if self.placement.is_some() {
+        if let Some(placement) = &mut self.placement {
+            placement.from[set][way] = placement.page;
             gone.into_iter().for_each(|line| self.hide(line));
-            self.show(line);
+            if shown {
+                self.show(line);
+            }
         }
         Some(way * SETS + set)
     }
@@ -257,7 +266,7 @@ impl XipCache {
     /// cached.
     pub fn fill(&mut self, line: u32) -> Option<usize> {
         self.misses += 1;
-        if self.enabled { self.allocate(line, BOTH_WORDS) } else { None }
+        if self.enabled { self.allocate(line, BOTH_WORDS, false) } else { None }
     }
 
     /// Notes that the data at `place` were written.
@@ -288,31 +297,52 @@ impl XipCache {
         self.write_back(self.line_of(set, held), set, way);
         let in_flash = becomes < FLASH_LINES;
         self.stale |= in_flash;
-        let (_, tag) = self.place_of(if in_flash { becomes | STALE >> LINE_BYTES_LOG2 } else { becomes });
+        let (_, tag) = self.place_of(if in_flash { becomes | STALE } else { becomes });
         self.set_way(set, way, tag << TAG_SHIFT | BOTH_WORDS, false);
     }
 
-    /// Takes the lines of flash as `lines` tells after a change of their addresses: whether the bus alone may use them;
-    /// `None`: they have other content now.
-    pub fn readdress(&mut self, lines: impl Fn(u32) -> Option<bool>) {
-        for set in 0..SETS {
-            for way in 0..2 {
-                let held = self.ways(set)[way];
-                let line = self.line_of(set, held >> TAG_SHIFT);
-                let plain = line & !MARKS;
-                if held & BOTH_WORDS == 0 || plain >= FLASH_LINES || line & STALE >> LINE_BYTES_LOG2 != 0 {
-                    continue;
-                }
-                let mark = match lines(plain << LINE_BYTES_LOG2) {
-                    Some(false) => 0,
-                    Some(true) => APART,
-                    None => STALE,
-                };
-                self.stale |= mark == STALE;
-                let (_, tag) = self.place_of(plain | mark >> LINE_BYTES_LOG2);
-                self.set_way(set, way, tag << TAG_SHIFT | held & BOTH_WORDS, false);
-                if mark == 0 {
-                    self.show(plain);
+    /// Keeps the lines that it holds apart from those that `lines` shows, which are hidden when addresses change.
+    pub fn keep_apart(&mut self) {
+        let placement = self.placement.get_or_insert_with(|| Box::new(Placement::as_linked(&self.lines)));
+        for (ways, from) in placement.lines.iter().zip(placement.from.iter_mut()) {
+            *from = ways.map(|way| (way >> TAG_SHIFT >> PAGE_LINES_LOG2) as u16);
+        }
+        placement.shown.iter_mut().for_each(|lines| lines.resize(MANY_SHOWN, 0));
+    }
+
+    /// Lets no line of a pane of 4 MiB be found but by a miss, in no time.
+    pub fn hide_pane(&mut self, pane: usize) {
+        let Some(placement) = &mut self.placement else { return };
+        let mut shown = std::mem::take(&mut placement.shown[pane]);
+        if shown.len() == MANY_SHOWN {
+            for way in self.lines.as_flattened_mut() {
+                let line = *way >> TAG_SHIFT << SETS.ilog2();
+                *way = if line >> PANE_LINES_LOG2 == pane as u32 { 0 } else { *way };
+            }
+        } else {
+            shown.iter().for_each(|&line| self.hide(line));
+        }
+        self.changes += u64::from(!shown.is_empty());
+        shown.clear();
+        if let Some(placement) = &mut self.placement {
+            placement.shown[pane] = shown;
+        }
+    }
+
+    /// Notes from which page of the flash chip the line at `offset` comes when it is looked up next. If it is held and came
+    /// from another one that does not have the `same` there, it is stale.
+    pub fn readdress(&mut self, offset: u32, page: u16, same: impl Fn(u16) -> bool) {
+        let Some(placement) = &mut self.placement else { return };
+        placement.page = page;
+        let line = offset >> LINE_BYTES_LOG2;
+        let set = placement.set(line);
+        for (held, from) in placement.lines[set].iter_mut().zip(&mut placement.from[set]) {
+            if *held & BOTH_WORDS != 0 && *held >> TAG_SHIFT == line && *from != page {
+                if same(*from) {
+                    *from = page;
+                } else {
+                    *held |= STALE << TAG_SHIFT;
+                    self.stale = true;
                 }
             }
         }
@@ -322,7 +352,7 @@ impl XipCache {
     fn place_of(&self, line: u32) -> (usize, u32) {
         match &self.placement {
             None => (line as usize & (SETS - 1), line >> SETS.ilog2()),
-            Some(placement) => (placement.set(line & !MARKS), line),
+            Some(placement) => (placement.set(line & !STALE), line),
         }
     }
 
@@ -339,7 +369,11 @@ impl XipCache {
 
     /// Lets `lines` find a line of the placement.
     fn show(&mut self, line: u32) {
-        let Some(placement) = &self.placement else { return };
+        let Some(placement) = &mut self.placement else { return };
+        let shown = &mut placement.shown[(line >> PANE_LINES_LOG2) as usize & 3];
+        if shown.len() < MANY_SHOWN {
+            shown.push(line);
+        }
         let content = line >> SETS.ilog2() << TAG_SHIFT | placement.words(line);
         let ways = &mut self.lines[line as usize & (SETS - 1)];
         let way = ways.iter().position(|way| *way >> TAG_SHIFT == content >> TAG_SHIFT);
@@ -424,7 +458,7 @@ impl XipCache {
 
     /// Invalidates a line after a write to its cached address (datasheet 2.6.3.2).
     pub fn invalidate(&mut self, line: u32) {
-        let (set, tag) = self.place_of(line | MARKS);
+        let (set, tag) = self.place_of(line | STALE);
         let marks = tag ^ self.place_of(line).1;
         for way in 0..2 {
             if self.ways(set)[way] >> TAG_SHIFT | marks == tag {
