@@ -82,6 +82,8 @@ fuzz:
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp --lib batch -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp --test chip rp2040::translated::a_loop -- --nocapture
+	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp --test chip flash_moves -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-armv8m --lib fuzz -- --nocapture
 

@@ -148,7 +148,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
         macro_rules! fetch {
             ($address:expr) => {{
                 if from!(XIP) {
-                    cycles += u64::from(mem.xip.access_word($address & (B::Map::FLASH.bytes - 1)));
+                    cycles += u64::from(mem.access_word($address & (B::Map::FLASH.bytes - 1)));
                 }
                 if LOOK && counted >> ($address >> 28) & 1 != 0 {
                     bus.count($address);

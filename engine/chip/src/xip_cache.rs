@@ -32,13 +32,15 @@ const BOTH_WORDS: u32 = 3;
 const NO_LINE: u32 = u32::MAX - 1;
 /// Bytes of a line.
 const LINE_BYTES: usize = 1 << LINE_BYTES_LOG2;
-/// In an offset: the content is not what the flash array has there, so that only the bus may use the line.
-pub const APART: u32 = 1 << 26;
-/// In an offset: the line was filled with other content than its address has now.
-const STALE: u32 = 1 << 27;
+/// In the number of a line: it was filled with other content than its address has now.
+const STALE: u32 = 1 << (27 - LINE_BYTES_LOG2);
 /// Lines of the flash's window.
 const FLASH_LINES: u32 = 1 << (24 - LINE_BYTES_LOG2);
-const MARKS: u32 = (APART | STALE) >> LINE_BYTES_LOG2;
+/// Binary logarithm of the lines of a page and of a pane, which QMI translates the addresses of.
+const PAGE_LINES_LOG2: u32 = 12 - LINE_BYTES_LOG2;
+const PANE_LINES_LOG2: u32 = 22 - LINE_BYTES_LOG2;
+/// Lines of a pane that are hidden one by one.
+const MANY_SHOWN: usize = 64;
 
 /// Number of misses of a line, with the line that it replaced: both as flash offsets.
 pub type Evictions = BTreeMap<(u32, Option<u32>), u64>;
@@ -51,6 +53,7 @@ pub struct XipCache {
     #[snapshot(skip)]
     held: Held,
     placement: Option<Placement>,
+    apart: Option<Box<Apart>>,
     /// How often it has gained or lost a word.
     #[snapshot(skip)]
     changes: u64,
@@ -107,6 +110,16 @@ pub struct XipCache {
     pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
+/// What the cache knows of its lines once their addresses are translated.
+#[derive(Snapshot)]
+struct Apart {
+    /// The page of the flash chip that each line came from, and the one that the next line comes from.
+    from: Box<[[u16; 2]; SETS]>,
+    page: u16,
+    /// For each pane, the lines that [`Held`] shows; [`MANY_SHOWN`]: these and more.
+    shown: [Vec<u32>; 4],
+}
+
 /// The words of flash that the cache holds, a byte for each, by which interpreter and translated code find them.
 struct Held(Vec<u8>);
 
@@ -129,6 +142,7 @@ impl Default for XipCache {
             lines: Box::new([[0; 2]; SETS]),
             held: Held::default(),
             placement: None,
+            apart: None,
             changes: 0,
             runs: Runs::default(),
             pinned: Box::new([0; SETS]),
@@ -178,27 +192,38 @@ impl XipCache {
     /// Looks up an access that is counted already; returns its wait states.
     #[inline]
     pub fn look_up(&mut self, offset: u32) -> u32 {
-        if self.held.word(offset >> 2) { 0 } else { self.miss(offset >> LINE_BYTES_LOG2, 1 << (offset >> 2 & 1)) }
+        if self.hits(offset) { 0 } else { self.miss(offset, true) }
     }
 
+    /// Returns whether it shows the word at flash offset `offset`.
+    #[inline]
+    pub fn hits(&self, offset: u32) -> bool {
+        self.held.word(offset >> 2)
+    }
+
+    /// Looks up a word that it does not show; returns its wait states. `shown`: it may show it from now on.
     #[cold]
-    fn miss(&mut self, line: u32, word: u32) -> u32 {
-        // Of lines that are not flash's, only the tags tell.
-        if line >= FLASH_LINES && self.way_of(line).is_some_and(|(set, way)| self.lines[set][way] & word != 0) {
+    pub fn miss(&mut self, offset: u32, shown: bool) -> u32 {
+        let (line, word) = (offset >> LINE_BYTES_LOG2, 1 << (offset >> 2 & 1));
+        if self.apart.is_some()
+            && let Some((set, way)) = self.way_of(line)
+            && self.lines[set][way] & word != 0
+        {
+            self.show(line, if shown { self.lines[set][way] } else { 0 });
             return 0;
         }
         self.misses += 1;
         let word = if self.whole_lines { BOTH_WORDS } else { word };
         if let Some(missed) = &mut self.missed_lines {
-            missed.count(line & !MARKS);
+            missed.count(line);
         }
         if self.offline {
-            self.missed_offline = Some((line & !MARKS) << LINE_BYTES_LOG2);
+            self.missed_offline = Some(line << LINE_BYTES_LOG2);
         }
         let mut written_back = 0;
         if self.enabled {
             let before = self.written_back.len();
-            if self.allocate(line, word).is_none() {
+            if self.allocate(line, word, shown).is_none() {
                 return self.cost(self.uncached_cycles);
             }
             written_back = self.write_back_cycles * (self.written_back.len() - before) as u32;
@@ -210,13 +235,13 @@ impl XipCache {
 
     /// Allocates words of a line that it does not hold; returns where its data are. `None`: the way to be replaced is
     /// pinned.
-    fn allocate(&mut self, line: u32, word: u32) -> Option<usize> {
+    fn allocate(&mut self, line: u32, word: u32, shown: bool) -> Option<usize> {
         self.changes += 1;
         let (set, tag) = self.place_of(line);
         if self.stale {
-            let stale = self.place_of(line | STALE >> LINE_BYTES_LOG2).1;
+            let stale = self.place_of(line | STALE).1;
             if self.lines[set].iter().any(|way| *way & BOTH_WORDS != 0 && *way >> TAG_SHIFT == stale) {
-                self.read_stale = Some((line & !MARKS) << LINE_BYTES_LOG2);
+                self.read_stale = Some(line << LINE_BYTES_LOG2);
             }
         }
         let (way, content, gone) = if let Some((_, held)) = self.way_of(line) {
@@ -237,12 +262,28 @@ impl XipCache {
                 self.write_back(gone, set, way);
             }
         }
-        self.mark(line, content);
+        if let Some(apart) = &mut self.apart {
+            apart.from[set][way] = apart.page;
+        }
+        self.show(line, if shown { content } else { 0 });
         if let Some(evictions) = &mut self.evictions {
-            let gone = gone.map(|line| (line & !MARKS) << LINE_BYTES_LOG2);
-            *evictions.entry(((line & !MARKS) << LINE_BYTES_LOG2, gone)).or_default() += 1;
+            let gone = gone.map(|line| (line & !STALE) << LINE_BYTES_LOG2);
+            *evictions.entry((line << LINE_BYTES_LOG2, gone)).or_default() += 1;
         }
         Some(way * SETS + set)
+    }
+
+    /// Shows the words of a line that has these valid bits.
+    #[inline(always)]
+    fn show(&mut self, line: u32, valid: u32) {
+        if let Some(apart) = &mut self.apart
+            && valid != 0
+            && let shown = &mut apart.shown[(line >> PANE_LINES_LOG2) as usize & 3]
+            && shown.len() < MANY_SHOWN
+        {
+            shown.push(line);
+        }
+        self.mark(line, valid);
     }
 
     /// Notes that of a line the words of these valid bits are held.
@@ -260,8 +301,11 @@ impl XipCache {
         self.lines[set].iter().position(holds).map(|way| (set, way))
     }
 
-    /// Finds what a restored cache holds.
+    /// Finds what a restored cache holds. Once addresses are translated, a miss shows it, in no time.
     pub fn restored(&mut self) {
+        if self.apart.is_some() {
+            return;
+        }
         for set in 0..SETS {
             for content in self.lines[set].into_iter().filter(|content| content & BOTH_WORDS != 0) {
                 self.mark(self.line_of(set, content >> TAG_SHIFT), content);
@@ -284,7 +328,7 @@ impl XipCache {
     /// cached.
     pub fn fill(&mut self, line: u32) -> Option<usize> {
         self.misses += 1;
-        if self.enabled { self.allocate(line, BOTH_WORDS) } else { None }
+        if self.enabled { self.allocate(line, BOTH_WORDS, false) } else { None }
     }
 
     /// Notes that the data at `place` were written.
@@ -315,30 +359,55 @@ impl XipCache {
         self.write_back(self.line_of(set, held), set, way);
         let in_flash = becomes < FLASH_LINES;
         self.stale |= in_flash;
-        let (_, tag) = self.place_of(if in_flash { becomes | STALE >> LINE_BYTES_LOG2 } else { becomes });
+        let (_, tag) = self.place_of(if in_flash { becomes | STALE } else { becomes });
         self.set_way(set, way, tag << TAG_SHIFT | BOTH_WORDS, false);
     }
 
-    /// Takes the lines of flash as `lines` tells after a change of their addresses: whether the bus alone may use them;
-    /// `None`: they have other content now.
-    pub fn readdress(&mut self, lines: impl Fn(u32) -> Option<bool>) {
-        for set in 0..SETS {
-            for way in 0..2 {
-                let held = self.lines[set][way];
-                let line = self.line_of(set, held >> TAG_SHIFT);
-                let plain = line & !MARKS;
-                if held & BOTH_WORDS == 0 || plain >= FLASH_LINES || line & STALE >> LINE_BYTES_LOG2 != 0 {
-                    continue;
+    /// Keeps what it shows apart from what it holds: lines are hidden when their addresses change.
+    pub fn keep_apart(&mut self) {
+        let page = |set: usize, way: u32| (self.line_of(set, way >> TAG_SHIFT) >> PAGE_LINES_LOG2) as u16;
+        let from = std::array::from_fn(|set| self.lines[set].map(|way| page(set, way)));
+        let shown = std::array::from_fn(|_| vec![0; MANY_SHOWN]);
+        self.apart = Some(Box::new(Apart { from: Box::new(from), page: 0, shown }));
+    }
+
+    /// Lets no line of a pane of 4 MiB be found but by a miss, in no time.
+    pub fn hide_pane(&mut self, pane: usize) {
+        let Some(apart) = &mut self.apart else { return };
+        let mut shown = std::mem::take(&mut apart.shown[pane]);
+        if shown.len() == MANY_SHOWN {
+            for set in 0..SETS {
+                for line in self.lines[set].map(|way| self.line_of(set, way >> TAG_SHIFT)) {
+                    if line >> PANE_LINES_LOG2 == pane as u32 {
+                        self.mark(line, 0);
+                    }
                 }
-                let mark = match lines(plain << LINE_BYTES_LOG2) {
-                    Some(false) => 0,
-                    Some(true) => APART,
-                    None => STALE,
-                };
-                self.stale |= mark == STALE;
-                let (_, tag) = self.place_of(plain | mark >> LINE_BYTES_LOG2);
-                self.set_way(set, way, tag << TAG_SHIFT | held & BOTH_WORDS, false);
             }
+        } else {
+            shown.iter().for_each(|&line| self.mark(line, 0));
+        }
+        self.changes += u64::from(!shown.is_empty());
+        shown.clear();
+        if let Some(apart) = &mut self.apart {
+            apart.shown[pane] = shown;
+        }
+    }
+
+    /// Notes from which page of the flash chip the line at `offset` comes when it is looked up next. If it is held and came
+    /// from another one that does not have the `same` there, it is stale.
+    pub fn readdress(&mut self, offset: u32, page: u16, same: impl Fn(u16) -> bool) {
+        let line = offset >> LINE_BYTES_LOG2;
+        let (held, (_, stale)) = (self.way_of(line), self.place_of(line | STALE));
+        let Some(apart) = &mut self.apart else { return };
+        apart.page = page;
+        let Some((set, way)) = held else { return };
+        let from = &mut apart.from[set][way];
+        if *from != page && !same(*from) {
+            let ways = &mut self.lines[set];
+            ways[way] = stale << TAG_SHIFT | ways[way] & BOTH_WORDS;
+            self.stale = true;
+        } else {
+            *from = page;
         }
     }
 
@@ -346,7 +415,7 @@ impl XipCache {
     fn place_of(&self, line: u32) -> (usize, u32) {
         match &self.placement {
             None => (line as usize & (SETS - 1), line >> SETS.ilog2()),
-            Some(placement) => (placement.set(line & !MARKS), line),
+            Some(placement) => (placement.set(line & !STALE), line),
         }
     }
 
@@ -404,7 +473,8 @@ impl XipCache {
     fn set_way(&mut self, set: usize, way: usize, content: u32, pinned: bool) {
         self.changes += 1;
         let gone = std::mem::replace(&mut self.lines[set][way], content);
-        for (content, valid) in [(gone, 0), (content, content)] {
+        let shown = if self.apart.is_some() { 0 } else { content };
+        for (content, valid) in [(gone, 0), (content, shown)] {
             if content & BOTH_WORDS != 0 {
                 self.mark(self.line_of(set, content >> TAG_SHIFT), valid);
             }
@@ -422,7 +492,7 @@ impl XipCache {
 
     /// Invalidates a line after a write to its cached address (datasheet 2.6.3.2).
     pub fn invalidate(&mut self, line: u32) {
-        let (set, tag) = self.place_of(line | MARKS);
+        let (set, tag) = self.place_of(line | STALE);
         let marks = tag ^ self.place_of(line).1;
         for way in 0..2 {
             if self.lines[set][way] >> TAG_SHIFT | marks == tag {

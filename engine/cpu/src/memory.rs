@@ -19,16 +19,15 @@ pub struct Memory<M, A: Architecture> {
     ram: Vec<u8>,
     /// The flash as its window shows it.
     flash: Vec<u8>,
-    /// The flash chip's cells, if its window shows them at other addresses.
-    cells: Option<Panes>,
+    translation: Option<Translation>,
     /// Bytes from the start of the window on that `flash` answers for; the bus does for the others.
     reach: u32,
     /// Predecoded instructions; slot 0 of a region is its first halfword.
     pub ops: Vec<A::Op>,
     /// Granules of RAM that contain predecoded instructions.
     code: Vec<bool>,
-    /// Pages of the window that do.
-    decoded: Vec<bool>,
+    /// Pages of the window that contain predecoded or translated ones, a bit for each.
+    decoded: Vec<u64>,
     /// Addresses of SRAM that exclusive loads have reserved, by core: the bus fabric's global monitor.
     reserved: [Option<u32>; 2],
     /// The XIP cache.
@@ -42,21 +41,47 @@ pub struct Memory<M, A: Architecture> {
 
 /// Bytes of a page of flash, the unit in which its addresses are translated.
 const PAGE: usize = 4096;
+/// Bytes of the window's parts that are translated apart.
+const PANE: usize = 4 << 20;
 
-/// The flash chip's cells, and where the window's first pages are in them.
-struct Panes {
+/// The four panes of the window: the first cell that each shows, and how many bytes.
+pub type Panes = [(u32, u32); 4];
+
+/// The flash chip's cells, where the window may show them at other addresses. The window has the content of the lines that
+/// the cache shows, and otherwise what it had.
+struct Translation {
     cells: Vec<u8>,
-    /// The page of cells in each page of the window, up to the first that has none.
-    shown: Vec<usize>,
-    /// The pages of the window that show each page of cells.
-    showing: Vec<Vec<usize>>,
+    panes: Panes,
 }
 
-impl Panes {
-    /// Shows every page in its own place.
-    fn new(cells: Vec<u8>) -> Self {
-        let pages = 0..cells.len() / PAGE;
-        Self { cells, shown: pages.clone().collect(), showing: pages.map(|page| vec![page]).collect() }
+impl Translation {
+    /// Shows every cell in its own place.
+    fn plain(cells: Vec<u8>) -> Self {
+        Self { cells, panes: std::array::from_fn(|pane| ((pane * PANE) as u32, PANE as u32)) }
+    }
+
+    /// Returns the cell that `panes` show at an offset of the window. `None`: nothing is there.
+    fn cell(&self, panes: &Panes, offset: usize) -> Option<usize> {
+        let ((first, bytes), within) = (panes[(offset / PANE) & 3], offset % PANE);
+        (within < bytes as usize).then(|| (first as usize + within) & (self.cells.len() - 1))
+    }
+
+    /// Returns where a cell is in a pane whose code can be predecoded.
+    fn place(&self, cell: usize, pane: usize) -> Option<usize> {
+        let (size, (first, bytes)) = (self.cells.len(), self.panes[pane]);
+        let within = cell.wrapping_sub(first as usize) & (size - 1);
+        (pane * PANE < size && within < bytes as usize).then_some(pane * PANE + within)
+    }
+
+    /// Returns how many bytes from the start of a `window` on the cells show as if none were translated.
+    fn reach(&self, window: u32) -> u32 {
+        let size = self.cells.len();
+        let is_full = |&(_, bytes): &(u32, u32)| bytes as usize == PANE;
+        let full = self.panes.iter().take_while(|pane| is_full(pane)).count();
+        if full == 4 && (0..4).all(|pane| (self.panes[pane].0 as usize ^ (pane * PANE)) & (size - 1) == 0) {
+            return window;
+        }
+        ((full * PANE) as u32 + self.panes.get(full).map_or(0, |pane| pane.1)).min(size as u32)
     }
 }
 
@@ -83,11 +108,11 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             rom: full_rom,
             ram: vec![0; M::SRAM.bytes as usize],
             flash: vec![0xff; flash_size],
-            cells: None,
+            translation: None,
             reach: M::FLASH.bytes,
             ops: vec![A::Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
             code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
-            decoded: vec![false; flash_size / PAGE + 1],
+            decoded: vec![0; flash_size / PAGE / 64 + 1],
             reserved: [None; 2],
             xip: XipCache::default(),
             translated: A::Translated::new::<M>(flash_size),
@@ -104,13 +129,13 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         Memory {
             ops: vec![B::Op::default(); self.ops.len()],
             code: vec![false; self.code.len()],
-            decoded: vec![false; self.decoded.len()],
+            decoded: vec![0; self.decoded.len()],
             reserved: [None; 2],
             translated,
             rom: self.rom,
             ram: self.ram,
             flash: self.flash,
-            cells: self.cells,
+            translation: self.translation,
             reach: self.reach,
             xip: self.xip,
             flash_generation: self.flash_generation,
@@ -119,12 +144,21 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     }
 
     /// Returns the memories as a debugger sees them.
-    pub fn regions(&self) -> [Contents<'_>; 3] {
-        [
-            Contents { start: M::ROM.base, bytes: &self.rom, writable: false },
-            Contents { start: M::FLASH.base, bytes: &self.flash, writable: false },
-            self.sram(),
-        ]
+    pub fn regions(&self) -> Vec<Contents<'_>> {
+        let mut regions = vec![Contents { start: M::ROM.base, bytes: &self.rom, writable: false }, self.sram()];
+        let (mut at, end) = (0, self.code_bytes() as usize);
+        while at < end {
+            let (cells, cell) = self.shown(at);
+            let pane = if self.translation.is_some() { PANE - at % PANE } else { end };
+            let bytes = pane.min(end - at).min(cells.len() - cell);
+            regions.push(Contents {
+                start: M::FLASH.base + at as u32,
+                bytes: &cells[cell..][..bytes],
+                writable: false,
+            });
+            at += bytes;
+        }
+        regions
     }
 
     /// Returns SRAM as a debugger sees it.
@@ -151,15 +185,17 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         let end = flash.iter().rposition(|&byte| byte != 0xff).map_or(0, |last| last + 1);
         save_bytes(&self.ram, to);
         save_bytes(&flash[..end], to);
+        snapshot::save(&self.translation.as_ref().map(|translation| translation.panes), to);
         snapshot::save(&self.flash_generation, to);
         snapshot::save(&self.reserved, to);
         snapshot::save(&self.xip, to);
     }
 
-    /// Restores new memories of the same sizes from a snapshot. Instructions are decoded and translated again. The bus
-    /// has the addresses of flash, and shows it anew.
+    /// Restores new memories of the same sizes from a snapshot. Instructions are decoded and translated again.
     pub fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
         let (ram, flash) = (saved_bytes(from)?, saved_bytes(from)?);
+        let mut panes: Option<Panes> = None;
+        snapshot::restore(&mut panes, from)?;
         snapshot::restore(&mut self.flash_generation, from)?;
         snapshot::restore(&mut self.reserved, from)?;
         for address in self.reserved.into_iter().flatten() {
@@ -171,6 +207,14 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         self.ram.copy_from_slice(ram);
         self.flash.fill(0xff);
         self.flash[..flash.len()].copy_from_slice(flash);
+        if let Some(panes) = panes {
+            let translation = Translation { panes, ..Translation::plain(self.flash.clone()) };
+            for (page, at) in self.flash.chunks_mut(PAGE).zip((0..).step_by(PAGE)) {
+                let cell = translation.cell(&panes, at).unwrap_or(at);
+                page.copy_from_slice(&translation.cells[cell..][..PAGE]);
+            }
+            self.set_translation(translation);
+        }
         snapshot::restore(&mut self.xip, from)?;
         self.xip.restored();
         Ok(())
@@ -178,45 +222,87 @@ impl<M: Map, A: Architecture> Memory<M, A> {
 
     /// Returns the contents of the flash chip.
     pub fn flash(&self) -> &[u8] {
-        self.cells.as_ref().map_or(&self.flash, |panes| &panes.cells)
+        self.translation.as_ref().map_or(&self.flash, |translation| &translation.cells)
     }
 
-    /// Shows the flash chip's pages of 4 KiB at other addresses. `before` and `after` return the cell at an offset of the
-    /// window, until now and from now on; `None`: nothing is there. Code is decoded and translated again.
-    pub fn show_flash(&mut self, before: impl Fn(u32) -> Option<u32>, after: impl Fn(u32) -> Option<u32>) {
-        let size = self.flash.len();
-        let cell = |offset: usize| after(offset as u32).map(|cell| cell as usize & (size - 1));
-        let plain = (0..M::FLASH.bytes as usize).step_by(PAGE).all(|offset| cell(offset) == Some(offset & (size - 1)));
-        let shown: Vec<_> = (0..size).step_by(PAGE).map_while(cell).map(|cell| cell / PAGE).collect();
-        self.reach = if plain { M::FLASH.bytes } else { (shown.len() * PAGE) as u32 };
-        let mut panes = self.cells.take().unwrap_or_else(|| Panes::new(self.flash.clone()));
-        for at in 0..size / PAGE {
-            let (old, new) = (panes.shown.get(at), shown.get(at));
-            if old == new {
-                continue;
-            }
-            if let Some(&old) = old {
-                panes.showing[old].retain(|&page| page != at);
-            }
-            if let Some(&new) = new {
-                panes.showing[new].push(at);
-                // Translated code may be running, so the window's content stays where it is.
-                let (page, cells) = (&mut self.flash[at * PAGE..][..PAGE], &panes.cells[new * PAGE..][..PAGE]);
-                if page == cells {
-                    continue;
-                }
-                page.copy_from_slice(cells);
-            }
-            self.forget_flash(at * PAGE, PAGE);
-        }
-        panes.shown = shown;
-        let line = |offset: u32| &panes.cells[offset as usize & (size - 1)..][..8];
-        self.xip.readdress(|offset| {
-            let same = line(before(offset)?) == line(after(offset)?);
-            same.then_some(offset >= self.reach)
+    /// Shows the flash chip's pages of 4 KiB at other addresses, in a time that does not depend on how many change: what
+    /// the window has is read again when the cache next looks a line up. Changed code is decoded and translated again.
+    /// Returns whether there is any code in the panes that change.
+    pub fn show_flash(&mut self, panes: Panes) -> bool {
+        let mut translation = self.translation.take().unwrap_or_else(|| {
+            self.xip.keep_apart();
+            Translation::plain(self.flash.clone())
         });
-        self.cells = Some(panes);
+        let old = std::mem::replace(&mut translation.panes, panes);
+        let reach = translation.reach(M::FLASH.bytes);
+        let all = reach != self.reach;
+        let mut code = all;
+        for pane in (0..4).filter(|&pane| all || panes[pane] != old[pane]) {
+            self.xip.hide_pane(pane);
+            let words = pane * PANE / PAGE / 64..((pane + 1) * PANE / PAGE / 64).min(self.decoded.len());
+            for word in words {
+                let mut pages = self.decoded[word];
+                code |= pages != 0;
+                while pages != 0 {
+                    let at = (64 * word + pages.trailing_zeros() as usize) * PAGE;
+                    pages &= pages - 1;
+                    let before = translation.cell(&old, at);
+                    let after = translation.cell(&panes, at).filter(|_| at < reach as usize);
+                    let content = |cell: usize| &translation.cells[cell..][..PAGE];
+                    if before != after && before.map(content) != after.map(content) {
+                        self.forget_flash(at, PAGE);
+                    }
+                }
+            }
+        }
+        self.set_translation(translation);
+        code
+    }
+
+    fn set_translation(&mut self, translation: Translation) {
+        self.reach = translation.reach(M::FLASH.bytes);
+        self.translation = Some(translation);
         self.translated.reach_flash(self.code_bytes() as usize);
+    }
+
+    /// Returns the cells, and where the one at an offset of the window is in them.
+    fn shown(&self, offset: usize) -> (&[u8], usize) {
+        let at = offset & (self.flash.len() - 1);
+        match &self.translation {
+            Some(translation) => (&translation.cells, translation.cell(&translation.panes, offset).unwrap_or(at)),
+            None => (&self.flash, at),
+        }
+    }
+
+    /// Accesses the word at `offset` of the window through the cache; returns its wait states.
+    #[inline]
+    pub fn access_word(&mut self, offset: u32) -> u32 {
+        self.xip.accesses += 1;
+        self.look_up(offset)
+    }
+
+    /// Looks up an access that is counted already; returns its wait states.
+    #[inline]
+    pub fn look_up(&mut self, offset: u32) -> u32 {
+        if self.xip.hits(offset) { 0 } else { self.miss(offset) }
+    }
+
+    #[cold]
+    fn miss(&mut self, offset: u32) -> u32 {
+        let shown = offset < self.reach;
+        if let Some(Translation { cells, .. }) = &self.translation {
+            let (start, within) = (offset as usize & !7, offset as usize & (PAGE - 8));
+            let (_, cell) = self.shown(start);
+            let line: [u8; 8] = std::array::from_fn(|byte| cells[cell + byte]);
+            self.xip.readdress(offset, (cell / PAGE) as u16, |page| {
+                cells[(usize::from(page) * PAGE) & (cells.len() - 1) | within..].starts_with(&line)
+            });
+            if shown {
+                let at = start & (self.flash.len() - 1);
+                self.flash[at..][..8].copy_from_slice(&line);
+            }
+        }
+        self.xip.miss(offset, shown)
     }
 
     /// Returns how many bytes from the start of the window on need no translation: all of them while there is none.
@@ -253,15 +339,14 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         while done < len {
             let cell = (start + done) & (self.flash.len() - 1);
             let bytes = (len - done).min(PAGE - cell % PAGE);
-            if let Some(mut panes) = self.cells.take() {
-                let changed = &mut panes.cells[cell..][..bytes];
+            if let Some(mut translation) = self.translation.take() {
+                let changed = &mut translation.cells[cell..][..bytes];
                 change(changed, done);
-                for page in &panes.showing[cell / PAGE] {
-                    let at = page * PAGE + cell % PAGE;
-                    self.flash[at..][..bytes].copy_from_slice(changed);
+                for at in (0..4).filter_map(|pane| translation.place(cell, pane)) {
+                    self.flash[at..][..bytes].copy_from_slice(&translation.cells[cell..][..bytes]);
                     self.forget_flash(at, bytes);
                 }
-                self.cells = Some(panes);
+                self.translation = Some(translation);
             } else {
                 change(&mut self.flash[cell..][..bytes], done);
                 self.forget_flash(cell, bytes);
@@ -274,14 +359,25 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     /// Decodes and translates again what a page of the window has from `at` on.
     fn forget_flash(&mut self, at: usize, bytes: usize) {
         let slots = M::FLASH_OPS + at / 2..M::FLASH_OPS + (at + bytes).div_ceil(2);
+        let (word, bit) = (at / PAGE / 64, 1 << (at / PAGE % 64));
         // A program may map other pages all the time: most have no code.
-        if self.decoded[at / PAGE] {
-            // A 32-bit instruction is predecoded in its first halfword's slot.
-            self.ops[slots.start - usize::from(at >= 2)..slots.end].fill(A::Op::default());
-            self.decoded[at / PAGE] = bytes < PAGE;
+        if self.decoded[word] & bit == 0 {
+            return;
+        }
+        // A 32-bit instruction is predecoded in its first halfword's slot.
+        self.ops[slots.start - usize::from(at >= 2)..slots.end].fill(A::Op::default());
+        if bytes == PAGE {
+            self.decoded[word] &= !bit;
         }
         if self.translated.reaches(slots.clone()) {
             slots.for_each(|slot| self.translated.forget(slot));
+        }
+    }
+
+    /// Records that an instruction at `offset` of flash is predecoded or translated.
+    pub fn mark_flash(&mut self, offset: usize) {
+        for page in [offset, (offset + 2) & (self.flash.len() - 1)].map(|at| at / PAGE) {
+            self.decoded[page / 64] |= 1 << (page % 64);
         }
     }
 
@@ -310,24 +406,25 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         u32::from_le_bytes(cells[at..at + 4].try_into().unwrap_or_default())
     }
 
-    /// Reads flash; addresses wrap at the array's size, as the chip ignores higher address bits.
+    /// Reads flash where the window shows it; addresses wrap at the array's size, as the chip ignores higher address bits.
     #[inline]
     pub fn flash_u32(&self, offset: usize) -> u32 {
-        let at = offset & (self.flash.len() - 4);
-        u32::from_le_bytes(self.flash[at..at + 4].try_into().unwrap_or_default())
+        let (cells, at) = self.shown(offset & !3);
+        value::<4>(cells, at).unwrap_or_default()
     }
 
     /// Reads a halfword of flash; addresses wrap at the array's size.
     #[inline]
     pub fn flash_u16(&self, offset: usize) -> u16 {
-        let at = offset & (self.flash.len() - 2);
-        u16::from_le_bytes(self.flash[at..at + 2].try_into().unwrap_or_default())
+        let (cells, at) = self.shown(offset & !1);
+        value::<2>(cells, at).unwrap_or_default() as u16
     }
 
     /// Reads a byte of flash; addresses wrap at the array's size.
     #[inline]
     pub fn flash_u8(&self, offset: usize) -> u8 {
-        self.flash[offset & (self.flash.len() - 1)]
+        let (cells, at) = self.shown(offset);
+        cells[at]
     }
 
     /// Reads the word at `offset` of SRAM.
@@ -396,13 +493,8 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             return None;
         }
         let offset = address & (M::FLASH.bytes - 1);
-        let waits = self.xip.access_word(offset);
-        let value = match SIZE {
-            1 => u32::from(self.flash_u8(offset as usize)),
-            2 => u32::from(self.flash_u16(offset as usize)),
-            _ => self.flash_u32(offset as usize),
-        };
-        Some((value, waits))
+        let waits = self.access_word(offset);
+        Some((value::<SIZE>(&self.flash, offset as usize & (self.flash.len() - 1))?, waits))
     }
 
     /// Writes an aligned value of `SIZE` (1, 2, 4) bytes to SRAM; false: not SRAM.
@@ -523,8 +615,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             (decode(self.ram_u16(ram), next), M::SRAM_OPS + ram / 2)
         } else if flash < self.code_bytes() as usize && !self.xip.offline {
             let next = if flash + 2 < self.flash.len() { self.flash_u16(flash + 2) } else { 0 };
-            self.decoded[flash / PAGE] = true;
-            self.decoded[(flash + 2) / PAGE] = true;
+            self.mark_flash(flash);
             (decode(self.flash_u16(flash), next), M::FLASH_OPS + flash / 2)
         } else if rom < self.rom.len() {
             let next = if rom + 2 < self.rom.len() { self.rom_u16(rom + 2) } else { 0 };

@@ -158,7 +158,7 @@ impl<B: Bus> Interpreter<Hazard3, B> for Core {
         macro_rules! fetch {
             ($address:expr) => {{
                 if from!(XIP) {
-                    cycles += u64::from(mem.xip.access_word($address & (B::Map::FLASH.bytes - 1)));
+                    cycles += u64::from(mem.access_word($address & (B::Map::FLASH.bytes - 1)));
                 }
                 if LOOK && counted >> ($address >> 28) & 1 != 0 {
                     bus.count($address);

@@ -48,9 +48,6 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
     /// Takes the parts beside the register blocks from a new chip's settings.
     fn set_up(&mut self, _bootrom: &[u8], _psram_csn: Option<u32>) {}
 
-    /// Shows the memories as a restored chip has them.
-    fn restored(&self, _mem: &mut Memory<Self, impl Architecture>) {}
-
     /// Sets the flash chip's unique id.
     fn set_flash_id(&mut self, id: [u8; 8]);
 

@@ -90,7 +90,6 @@ impl<F: Fabric, K: Kind<F>> Mcu for Chip<F, K> {
         snapshot::restore(&mut self.runner, from)?;
         self.mem.restore(from)?;
         self.bus.restore(from)?;
-        self.bus.own.restored(&mut self.mem);
         Ok(())
     }
 
@@ -123,7 +122,7 @@ impl<F: Fabric, K: Kind<F>> Debugged for Chip<F, K> {
     }
 
     fn memories(&self) -> Vec<Contents<'_>> {
-        self.mem.regions().to_vec()
+        self.mem.regions()
     }
 
     fn poke(&mut self, address: u32, data: &[u8]) -> bool {

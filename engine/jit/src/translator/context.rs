@@ -353,9 +353,9 @@ where
 
 /// Returns the wait states of a fetch or literal read that missed the cache. Its access is counted already.
 extern "sysv64" fn miss<A: Translate, M: Map>(context: *mut Context, offset: u32) -> u32 {
-    // SAFETY: as above. Only the cache is accessed, and the access does not panic.
+    // SAFETY: as above. Only the cache and the flash are accessed, and the access does not panic.
     let mem = unsafe { &mut *(*context).mem.cast::<Memory<M, A>>() };
-    mem.xip.look_up(offset)
+    mem.look_up(offset)
 }
 
 /// Reads a word of the core's IO port into the context's value; 0: the read must pass the bus.

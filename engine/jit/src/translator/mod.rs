@@ -526,6 +526,8 @@ fn make<M: Map, A: Translate>(
         for halfword in slot..end {
             mem.mark_code((halfword - M::SRAM_OPS) * 2);
         }
+    } else if slot >= M::FLASH_OPS {
+        [slot, end - 1].into_iter().for_each(|slot| mem.mark_flash((slot - M::FLASH_OPS) * 2));
     }
     Some(at)
 }

@@ -1,6 +1,6 @@
 //! RP2350's bus beside the blocks that RP2040 has, too (datasheet 2.1 and 2.2).
 
-use chip::xip_cache::{APART, LINE_BYTES_LOG2};
+use chip::xip_cache::LINE_BYTES_LOG2;
 use chip::{BusFault, Event, Peripheral, Sys, Write, lane};
 use cpu::{Architecture, Master};
 use parts::batch::Use;
@@ -244,10 +244,6 @@ impl Fabric for Own {
         self.own_boot_rom = LeftOut(bootrom::is_own(bootrom));
     }
 
-    fn restored(&self, mem: &mut Memory<impl Architecture>) {
-        self.qmi.restored(mem);
-    }
-
     fn set_flash_id(&mut self, id: [u8; 8]) {
         self.qmi.flash.unique_id = id;
         self.otp.set_chip_id(id);
@@ -276,16 +272,10 @@ impl Fabric for Own {
         match address >> 24 {
             0x10 if bus.own.qmi.is_direct() => Err(BusFault),
             0x10 => {
-                let value = if offset < mem.reach() {
-                    bus.waits = mem.xip.access_word(offset);
-                    mem.flash_u32(offset as usize)
-                } else {
-                    let cell = bus.own.qmi.physical(offset).ok_or(BusFault)?;
-                    bus.waits = mem.xip.access_word(offset | APART);
-                    mem.cell_u32(cell as usize)
-                };
+                bus.own.qmi.physical(offset).ok_or(BusFault)?;
+                bus.waits = mem.access_word(offset);
                 bus.check_flash_answers(mem);
-                Ok(lane(value, address, size))
+                Ok(lane(mem.flash_u32(offset as usize), address, size))
             }
             0x11..=0x13 => {
                 let place = bus.cached(mem, offset)?;

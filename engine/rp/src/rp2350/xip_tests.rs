@@ -161,6 +161,12 @@ fn a_line_filled_before_the_translation_changed_must_be_flushed() {
     assert_eq!(bench.refusal(), "");
     bench.get(0x1000_0040).expect("flash");
     assert!(bench.refusal().contains("flash offset 0x000040, whose line in the cache is stale"));
+    // Nobody can tell what the window showed in between.
+    let mut bench = Bench::new();
+    bench.get(0x1000_0040).expect("flash");
+    bench.set(ATRANS, 0x400 << 16 | 1);
+    bench.set(ATRANS, 0x400 << 16);
+    assert_eq!((bench.read_waits(0x1000_0044), bench.get(0x1000_0044), bench.refusal()), (0, Ok(0x44), String::new()));
     // A line with the same content is none, and keeps its place.
     let mut bench = Bench::new();
     bench.mem.flash_write(0, &[0x5a; 0x2000]);

@@ -23,6 +23,8 @@ const FIFO_DEPTH: usize = 4;
 const LINE_BITS: u32 = 64;
 /// Bytes of a page, the unit of address translation.
 const PAGE: u32 = 1 << 12;
+/// Bytes of the XIP space that a register translates.
+const PANE: u32 = 1 << 22;
 /// GPIO function of the second chip select.
 const CS1N_FUNCTION: usize = 9;
 
@@ -69,13 +71,6 @@ const ATRANS_MASK: u32 = 0x07ff_0fff;
 /// Returns the reset value of an ATRANS register: no translation.
 fn untranslated(index: usize) -> u32 {
     0x0400_0000 | (index as u32 & 3) << 10
-}
-
-/// Returns where the page of an offset in the XIP space is in its memory.
-fn physical(atrans: &[u32; 8], offset: u32) -> Option<u32> {
-    let register = atrans[(offset >> 22 & 7) as usize];
-    let within = offset & 0x003f_ffff;
-    (within / PAGE < register >> 16).then_some(((register & 0xfff) * PAGE + within) & 0x00ff_ffff)
 }
 
 /// A memory at the second chip select.
@@ -232,9 +227,8 @@ impl Qmi {
                 let old = self.atrans;
                 self.atrans[index] = write.apply_masked(old[index], ATRANS_MASK);
                 if index < 4 && self.atrans != old {
-                    self.show_flash(mem, &old);
                     // The cores fetch their next instruction from the new place.
-                    sys.attention = true;
+                    sys.attention |= self.show_flash(mem);
                 }
             }
             _ => {}
@@ -267,7 +261,7 @@ impl Qmi {
         let old = std::mem::take(self);
         *self = Self { flash: old.flash, second: old.second, ss_override: old.ss_override, ..Self::default() };
         if old.atrans != self.atrans {
-            self.show_flash(mem, &old.atrans);
+            self.show_flash(mem);
         }
         mem.xip.deselect();
         self.drive_select(sys, mem, cycle(sys));
@@ -405,18 +399,14 @@ impl Qmi {
 
     /// Returns the address in its memory of an offset in the XIP space. `None`: nothing is mapped there.
     pub fn physical(&self, offset: u32) -> Option<u32> {
-        physical(&self.atrans, offset)
+        let register = self.atrans[((offset / PANE) & 7) as usize];
+        let within = offset % PANE;
+        (within / PAGE < register >> 16).then_some(((register & 0xfff) * PAGE + within) & 0x00ff_ffff)
     }
 
-    /// Shows the flash's pages in the restored memories.
-    pub fn restored(&self, mem: &mut Memory<impl Architecture>) {
-        if (0..4).any(|index| self.atrans[index] != untranslated(index)) {
-            self.show_flash(mem, &self.atrans);
-        }
-    }
-
-    fn show_flash(&self, mem: &mut Memory<impl Architecture>, old: &[u32; 8]) {
-        mem.show_flash(|offset| physical(old, offset), |offset| self.physical(offset));
+    fn show_flash(&self, mem: &mut Memory<impl Architecture>) -> bool {
+        let pane = |register: u32| ((register & 0xfff) * PAGE, (register >> 16).min(PANE / PAGE) * PAGE);
+        mem.show_flash(std::array::from_fn(|index| pane(self.atrans[index])))
     }
 
     /// Reads at a physical address without the cache, up to a line's bytes; returns the cycles that it takes.

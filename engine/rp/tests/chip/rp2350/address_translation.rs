@@ -4,11 +4,12 @@ use chip::mcu::Mcu;
 use rp::rp2350::cpu::Master;
 use rp::rp2350::cpu::core::State;
 use rp::rp2350::world::Nothing;
-use rp::rp2350::{Chip, ChipConfig};
-use sim::PS_PER_US;
+use rp::rp2350::{Chip, ChipConfig, RunEnd};
+use sim::{PS_PER_US, SplitMix64, asked};
 use w25q::Array;
 
 const FLASH: u32 = 0x1000_0000;
+const SRAM: u32 = 0x2000_0000;
 const ATRANS0: u32 = 0x400d_0034;
 const STREAM_ADDR: u32 = 0x400c_8014;
 const STREAM_CTR: u32 = 0x400c_8018;
@@ -153,4 +154,96 @@ fn a_change_of_flash_reaches_all_places_that_show_it() {
     assert_eq!((shown(&chip, 0x3f_efff), shown(&chip, 0x3f_f000)), ([0; 2], [2; 2]));
     chip.mem.erase(0, 16 << 20);
     assert!((0x3f_effe..0x3f_f001).all(|at| shown(&chip, at) == [0xff; 2]));
+}
+
+/// Assembles MOVW and MOVT.
+fn move_word(register: u16, value: u32) -> [u16; 4] {
+    let halves = [(0xf240, value as u16), (0xf2c0, (value >> 16) as u16)];
+    let [low, high] = halves.map(|(opcode, half)| {
+        let first = opcode | half >> 12 | (half & 0x800) >> 1;
+        [first, (half & 0x700) << 4 | register << 8 | half & 0xff]
+    });
+    [low[0], low[1], high[0], high[1]]
+}
+
+/// Returns a program in SRAM that maps pages of flash, invalidates lines, reads them and calls what is there, for ever.
+fn mapping(r: &mut SplitMix64) -> Vec<u8> {
+    let mut code = Vec::new();
+    for _ in 0..24 {
+        let at = FLASH | (r.below(2) as u32) << 22 | (r.below(2) as u32) << 12 | (r.below(4) as u32) << 3;
+        if r.below(3) == 0 {
+            let pages = [0x400, 0x400, 0x400, 0x100, 5][r.below(5) as usize];
+            code.extend(move_word(1, ATRANS0 + 4 * r.below(2) as u32));
+            code.extend(move_word(2, pages << 16 | r.below(6) as u32));
+            code.push(0x600a); // STR R2, [R1]
+        } else {
+            // The function at an odd place is the same in each page.
+            if at & 8 == 0 && r.below(8) != 0 {
+                code.extend(move_word(1, at ^ 0x0800_0002));
+                code.push(0x7009); // STRB R1, [R1]
+            }
+            let call = r.below(2) as u32;
+            code.extend(move_word(1, at | call));
+            // LDR R3, [R1]; ADDS R0, R0, R3 or BLX R1.
+            code.extend([[0x680b, 0x18c0], [0x4788, 0xbf00]][call as usize]);
+        }
+    }
+    code.extend(move_word(1, SRAM | 1));
+    code.push(0x4708); // BX R1
+    code.into_iter().flat_map(u16::to_le_bytes).collect()
+}
+
+/// Runs such a program while its flash is programmed; returns what was seen of it, its last state and its instructions.
+fn mapped(seed: u64, translated: bool, restored: bool) -> (Vec<String>, Vec<u8>, u64) {
+    let mut r = SplitMix64::new(seed);
+    // ADDS R0, #n; NOP; BX LR.
+    let function =
+        |page: usize, at: usize| [0x3000 | if at & 1 == 0 { page as u16 } else { 9 }, 0xbf00, 0x4770, 0xbf00];
+    let pages: Vec<(u32, Vec<u16>)> =
+        (0..12).map(|page| (page as u32 * PAGE, (0..16).flat_map(|at| function(page, at)).collect())).collect();
+    let pages: Vec<(u32, &[u16])> = pages.iter().map(|(at, code)| (*at, &code[..])).collect();
+    let mut chip = chip(&pages, SRAM, translated);
+    chip.mem.poke(SRAM, &mapping(&mut r));
+    let mut seen = Vec::new();
+    let mut end = RunEnd::Time;
+    while seen.len() < 40 && !matches!(end, RunEnd::Unmodelled(_)) {
+        end = chip.run_until(chip.now() + (50 + r.below(600)) * PS_PER_US);
+        let (core, xip) = (&chip.cores[0], &chip.mem.xip);
+        seen.push(format!("{:?} {} {} {} {}", core.regs, core.pc, core.cycles, xip.accesses, xip.misses));
+        chip.mem.program(r.below(12) as usize * PAGE as usize + 16 * r.below(8) as usize, &[r.draw() as u8]);
+        if restored && seen.len() % 8 == 0 {
+            let bytes = snapshot(&chip);
+            let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
+            chip = <Chip>::new(&config, Nothing);
+            Mcu::restore(&mut chip, &mut &bytes[..]).expect("a snapshot");
+            assert!(snapshot(&chip) == bytes, "seed {seed}");
+        }
+    }
+    seen.push(format!("{end:?}"));
+    (seen, snapshot(&chip), chip.cores[0].instructions)
+}
+
+fn snapshot(chip: &Chip) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Mcu::save(chip, &mut bytes).expect("no debugger");
+    bytes
+}
+
+/// `PORTBENCH_FUZZ_PROGRAMS` is the number of guests, and `PORTBENCH_FUZZ_SEED` makes others.
+#[test]
+fn translated_code_equals_the_interpreter_while_flash_moves() {
+    let (guests, first) = (asked("PORTBENCH_FUZZ_PROGRAMS", 60), asked("PORTBENCH_FUZZ_SEED", 0) << 32);
+    let (mut executed, mut refused) = (0, 0);
+    for seed in first + 1..=first + guests {
+        let plain = mapped(seed, false, false);
+        for (translated, restored) in [(true, false), (false, true)] {
+            let other = mapped(seed, translated, restored);
+            assert_eq!(plain.0, other.0, "seed {seed}, translated: {translated}");
+            assert!(plain.1 == other.1, "seed {seed}, translated: {translated}");
+        }
+        executed += plain.2;
+        refused += u64::from(plain.0.last().is_some_and(|end| end.contains("stale")));
+    }
+    println!("{executed} instructions of {guests} guests, {refused} of which read a stale line");
+    assert!(executed > 500 * guests && refused < guests, "the guests barely ran");
 }
