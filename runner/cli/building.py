@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from portbench.console import shown
+from portbench.console import tell
 from portbench.errors import OptionError
 from portbench.runner.cli.comparing import USUAL_LAYOUTS
 from portbench.runner.cli.options import F, Seconds
@@ -43,5 +43,3 @@ def choose_layouts(options: dict[str, Any]) -> None:
     read_options(options)
 
 
-def tell(line: str) -> None:
-    click.echo(shown(line), err=True)
