@@ -40,13 +40,14 @@ def tell(text: str) -> None:
     if not sys.stderr.isatty():
         print(shown(text), file=sys.stderr, flush=True)
         return
+    print_line(console(stderr=True), shown(text))
+
+
+def print_line(out: Console, line: Text | str) -> None:
+    """Print one line. A terminal that is too narrow breaks it between words, before a command: this is copied whole."""
     from rich.text import Text
 
-    print_line(console(stderr=True), Text(shown(text)))
-
-
-def print_line(out: Console, line: Text) -> None:
-    """Print one line. A terminal that is too narrow breaks it between words, before a command: this is copied whole."""
+    line = Text(line) if isinstance(line, str) else line
     command = _COMMAND.search(line.plain) if out.is_terminal and line.cell_len > out.width else None
     said, *rest = line.divide([command.end()]) if command else [line]
     out.print(said, soft_wrap=not out.is_terminal)

@@ -41,5 +41,3 @@ def choose_layouts(options: dict[str, Any]) -> None:
     if not options.pop("linked"):
         options["layouts"] = options["layouts"] or USUAL_LAYOUTS
     read_options(options)
-
-
