@@ -32,7 +32,7 @@ def console(file: IO[str] | None = None, *, stderr: bool = False) -> Console:
     return made if made.is_terminal else Console(file=file, stderr=stderr, highlight=False, width=COLUMNS)
 
 
-_COMMAND: Final = re.compile(r": (?=(?:curl|labgrid-client|make|pip|portbench) )")
+_COMMAND: Final = re.compile(r": (?=(?:curl(?:\.exe)?|labgrid-client|make|pip|portbench) )")
 
 
 def tell(text: str) -> None:
