@@ -27,6 +27,8 @@ LOCK_NAME: Final = "firmware.lock"
 _LOCK_WAIT_S: Final = 10.0
 _LOCK_VERSION: Final = 1
 
+_CURL: Final = "curl.exe" if os.name == "nt" else "curl"
+"""In Windows PowerShell, curl is another command."""
 _GUESTS: Final = Path(__file__).with_name("avr")
 """The folder of images that come with portbench."""
 
@@ -254,7 +256,7 @@ class ImageStore:
             return f"{entry.made_by} {target}"
         if entry.url is None:
             return f"copy it to {target}"
-        return f"curl -fL --create-dirs -o {target} {shlex.quote(entry.url)}"
+        return f"{_CURL} -fL --create-dirs -o {target} {shlex.quote(entry.url)}"
 
     def _here(self, entry: FirmwareEntry) -> tuple[Path, Source] | None:
         places = ((self.folder, Source.FOLDER), (self.cache, Source.CACHE), (_GUESTS, Source.BUNDLED))
@@ -365,6 +367,8 @@ def is_offline() -> bool:
 
 def _for_shell(path: Path) -> str:
     """`path` as a word for any shell. The user's folders are given by their variables, since commands get published."""
+    if _CURL != "curl":  # cmd.exe keeps single quotes, and neither it nor PowerShell has these variables
+        return f'"{path}"'
     for variable in (FOLDER_VARIABLE, "HOME"):
         folder = os.environ.get(variable)
         if folder and Path(folder) != Path("/") and path.is_relative_to(folder):

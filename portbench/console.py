@@ -6,11 +6,13 @@ Processes of boards use `shown` alone, so only the functions that draw import ri
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import IO, TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from portbench.narrow import FittingTable
 
@@ -28,6 +30,29 @@ def console(file: IO[str] | None = None, *, stderr: bool = False) -> Console:
 
     made = Console(file=file, stderr=stderr, highlight=False)
     return made if made.is_terminal else Console(file=file, stderr=stderr, highlight=False, width=COLUMNS)
+
+
+_COMMAND: Final = re.compile(r": (?=(?:curl(?:\.exe)?|labgrid-client|make|pip|portbench) )")
+
+
+def tell(text: str) -> None:
+    """Print one line on standard error; a terminal breaks it as `print_line` does."""
+    if not sys.stderr.isatty():
+        print(shown(text), file=sys.stderr, flush=True)
+        return
+    print_line(console(stderr=True), shown(text))
+
+
+def print_line(out: Console, line: Text | str) -> None:
+    """Print one line. A terminal that is too narrow breaks it between words, before a command: this is copied whole."""
+    from rich.text import Text
+
+    line = Text(line) if isinstance(line, str) else line
+    command = _COMMAND.search(line.plain) if out.is_terminal and line.cell_len > out.width else None
+    said, *rest = line.divide([command.end()]) if command else [line]
+    out.print(said, soft_wrap=not out.is_terminal)
+    for each in rest:
+        out.print("   ", each, soft_wrap=True)
 
 
 def new_table(

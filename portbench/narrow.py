@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -24,9 +25,11 @@ class FittingTable(Table):
             yield from self._listed(options.max_width)
             return
         fitting = copy(self)
-        fitting.columns = [copy(column) for column in self.columns]
-        for column, width in zip(fitting.columns, widths, strict=True):
-            column.width = width
+        # Padding goes by a column's number, which is another one where a column was left out.
+        fitting.columns = [
+            replace(column, width=width, _index=number, _cells=[_filled(cell, width) for cell in column.cells])
+            for number, (column, width) in enumerate(zip(self.columns, widths, strict=True))
+        ]
         yield from Table.__rich_console__(fitting, console, options)
 
     def fits(self, console: Console) -> bool:
@@ -72,6 +75,14 @@ def _text(cell: RenderableType) -> str:
     return str(cell) if isinstance(cell, str | Text) else ""
 
 
+def _filled(cell: RenderableType, width: int) -> RenderableType:
+    if not isinstance(cell, Text) or cell.spans:
+        return cell
+    return Text("\n".join(str(line) for line in _wrapped(cell.plain, width, "", None)))
+
+
 def _wrapped(text: str, width: int, indent: str, style: StyleType | None) -> Iterator[Text]:
-    for line in textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False):
-        yield Text(line, style=style or "")
+    """Keeps a number and its `%` on one line."""
+    kept = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    for line in textwrap.wrap(kept, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False):
+        yield Text(line.replace("\N{NO-BREAK SPACE}", " "), style=style or "")

@@ -129,7 +129,7 @@ def _fastest(pythons: Sequence[Group]) -> list[str]:
     lines = [text]
     if best.first.line:
         lines += [CODE + best.first.line]
-    if others and (cost := price(best, others[0])):
+    if others and (cost := price(best, recommended(others) or others[0])):
         lines.append(cost)
     return lines
 
@@ -143,7 +143,7 @@ def best_of_each(groups: Sequence[Group]) -> list[Group]:
 
 
 def price(best: Group, other: Group) -> str | None:
-    """The features that the best lacks and the next one has, as far as both are known."""
+    """The features that the best lacks and the other has, as far as both are known."""
     here, there = best.first.offers, other.first.offers
     if here is None or there is None:
         return None

@@ -20,7 +20,7 @@ from rich.table import Column
 from rich.text import Text
 
 from portbench.boards.console import BoundedLog
-from portbench.console import console, shown
+from portbench.console import console, print_line, shown
 from portbench.results.model import Row, Status
 from portbench.results.storage import LATEST, StorageError, read, writing
 from portbench.runner.plan import PlannedRow
@@ -184,7 +184,7 @@ class ProgressView:
     def _print(self, lines: Sequence[Text]) -> None:
         try:
             for line in lines:
-                self._live.console.print(line, soft_wrap=not self._live.console.is_terminal)
+                print_line(self._live.console, line)
         except OSError:  # its reader has gone: rows are measured all the same
             self._live.disable = True
             self._live.console.quiet = True
@@ -249,9 +249,7 @@ def describe(row: Row) -> str:
         return f"{row.runtime}: no image; how to get it is below the table"
     if row.status is not Status.MEASURED or row.value is None or row.headline is None:
         return row.reason or ""
-    ready_us = row.figures.get("ready_us")
-    ready = "" if ready_us is None else f" (ready after {ready_us / 1e6:.2f} s)"
-    return f"{row.value:.1f} {row.headline.unit}{ready}"
+    return f"{row.value:.1f} {row.headline.unit}"
 
 
 def _seconds(seconds: float) -> str:

@@ -61,9 +61,11 @@ BOARDS: Final = (
 )
 """Those of the page, in the order of its menu."""
 PROMPTS: Final = ("MicroPython", "CircuitPython")
-AT_GITHUB: Final = re.compile(r"^https://github\.com/([^/]+/[^/]+)/raw/")
-RAW: Final = r"https://raw.githubusercontent.com/\1/"
-"""The place to which that address redirects. A browser refuses the redirection itself."""
+READABLE: Final = {
+    r"^https://github\.com/([^/]+/[^/]+)/raw/": r"https://raw.githubusercontent.com/\1/",
+    r"^https://downloads\.circuitpython\.org/": "https://adafruit-circuit-python.s3.amazonaws.com/",
+}
+"""Addresses that a browser does not let the page read, and others of the same files: docs/playground.md."""
 OF_PYODIDE: Final = ("--platform", "pyemscripten_2026_0_wasm32", "--python-version", "314", "--abi", "cp314")
 
 
@@ -132,6 +134,13 @@ def boards() -> str:
     return json.dumps(kinds)
 
 
+def readable(url: str) -> str:
+    """The address from which a page may fetch the file."""
+    for pattern, place in READABLE.items():
+        url = re.sub(pattern, place, url)
+    return url
+
+
 def known() -> str:
     """The workloads that the page measures, with their settings; the catalogue's images by their SHA-256, and its menu
     of those with a prompt, which a browser fetches: the projects' own first, MicroPython first, the newest first.
@@ -144,7 +153,7 @@ def known() -> str:
         {
             "id": entry.id,
             "board": entry.board,
-            "url": AT_GITHUB.sub(RAW, entry.url or ""),
+            "url": readable(entry.url or ""),
             "sha256": entry.sha256,
             "publisher": "official" if is_official(entry.url) else f"by {publisher(entry.url)}",
         }

@@ -58,6 +58,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Keep consoles and frames of a failed test's boards in its `tmp_path`."""
+    if call.excinfo is not None and _BOARDS in item.stash:
+        _cut_our_frames(call.excinfo.value)
     report = yield
     if report.failed and report.when == "call" and _BOARDS in item.stash:
         boards: list[Board] = item.stash[_BOARDS]
@@ -67,3 +69,14 @@ def pytest_runtest_makereport(
             told = f"{board.report()}\nkept: {', '.join(map(str, kept))}"
             report.sections.append((f"emulated {stem}", told))
     return report
+
+
+def _cut_our_frames(error: BaseException) -> None:
+    """End the traceback at the test's line: an error of portbench says in one line what to do."""
+    from portbench.errors import PortbenchError
+
+    place = error.__traceback__ if isinstance(error, PortbenchError) else None
+    while place is not None and not place.tb_frame.f_globals["__name__"].startswith("portbench."):
+        place = place.tb_next
+    if place is not None:
+        error.__cause__ = place.tb_next = None

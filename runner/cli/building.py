@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from portbench.console import shown
+from portbench.console import tell
 from portbench.errors import OptionError
 from portbench.runner.cli.comparing import USUAL_LAYOUTS
 from portbench.runner.cli.options import F, Seconds
@@ -41,7 +41,3 @@ def choose_layouts(options: dict[str, Any]) -> None:
     if not options.pop("linked"):
         options["layouts"] = options["layouts"] or USUAL_LAYOUTS
     read_options(options)
-
-
-def tell(line: str) -> None:
-    click.echo(shown(line), err=True)

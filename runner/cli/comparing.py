@@ -11,7 +11,7 @@ from rich.console import Console
 from portbench.boards import board_definition
 from portbench.boards.releases import is_selector, selected
 from portbench.clients.own_libraries import libraries_of_sides
-from portbench.console import console, plain_table
+from portbench.console import console, plain_table, print_line
 from portbench.errors import OptionError, PortbenchError
 from portbench.firmware import catalogue
 from portbench.narrow import FittingTable
@@ -157,9 +157,9 @@ def print_comparison(
     out = out or console()
     _print_fitting(out, plain_table("B beside A", COLUMNS, lines(compared, limit), ("row", "verdict")), _SPARE)
     for reason in reasons(compared):
-        out.print(f"\nWhy, {reason.row}:", markup=False, soft_wrap=True)
+        print_line(out, f"\nWhy, {reason.row}:")
         for sentence in reason.sentences:
-            out.print(f"- {sentence}", markup=False, soft_wrap=True)
+            print_line(out, f"- {sentence}")
         title = f"Where the time goes, a {reason.noun} on average"
         out.print(plain_table(title, WHY_COLUMNS, reason.lines, folding=()))
         if reason.misses:
@@ -167,13 +167,13 @@ def print_comparison(
             out.print(plain_table(title, MISS_COLUMNS, reason.miss_lines, folding=()))
     divided = layouts(compared)
     for table in divided:
-        out.print(f"\n{table.title}", markup=False, soft_wrap=True)
+        print_line(out, f"\n{table.title}")
     if told := differences(compared, times=times):
         out.print(f"\n{told}", markup=False, soft_wrap=True, highlight=False, end="")
     for each in divided:
         out.print()
         _print_fitting(out, plain_table(f"Code and layout, {each.row}", LAYOUT_COLUMNS, each.lines, ()), _LAYOUT_SPARE)
     if (caution := library_caution(compared)) is not None:
-        out.print(f"\n{caution}", markup=False, soft_wrap=True)
+        print_line(out, f"\n{caution}")
     if lacks_reasons(compared):
-        out.print(HINT, markup=False, soft_wrap=True)
+        print_line(out, HINT)

@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from portbench.console import shown
+from portbench.console import shown, tell
 from portbench.errors import OptionError, PortbenchError, unknown, unwritable
 
 NAME: Final = "portbench"
@@ -177,10 +177,10 @@ class Verbs(click.Group):
             place = error.ctx.command_path if error.ctx else NAME
             said = " ".join(error.format_message().split()).rstrip(".")
             help_is_in = "" if "; see: " in said else f"{'' if said.endswith('?') else ';'} see: {place} --help"
-            click.echo(f"{place}: {said}{help_is_in}", err=True)
+            tell(f"{place}: {said}{help_is_in}")
             status = 2
         except click.ClickException as error:
-            click.echo(f"{NAME}: {error.format_message()}", err=True)
+            tell(f"{NAME}: {error.format_message()}")
             status = error.exit_code
         except click.Abort:
             status = INTERRUPTED

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from portbench.console import new_table
+from portbench.console import new_table, print_line
 from portbench.runner.profile.model import RunProfile
 from portbench.runner.profile.symbols import REGIONS
 
@@ -32,7 +32,7 @@ def show_comparison(one: RunProfile, two: RunProfile, most: int, console: Consol
     show(two, most, console)
     console.print(_regions([one, two]))
     for sentence in compare(one, two):
-        console.print(sentence, soft_wrap=True)
+        print_line(console, sentence)
 
 
 def compare(one: RunProfile, two: RunProfile) -> list[str]:

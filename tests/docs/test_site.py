@@ -55,6 +55,10 @@ def test_the_site_has_every_page_and_asks_for_nothing_from_elsewhere(site: Path)
         text = (site / folder / "index.html").read_text(encoding="utf-8")
         assert not re.search(r"<(script|img|iframe)[^>]*\ssrc=\"?(https?:)?//|<link[^>]*stylesheet[^>]*https?://", text)
         assert "<th></th>" not in text, "a column has no heading"
+        # A search engine and a screen reader learn nothing from such a link; Lighthouse has this list.
+        links = re.findall(r"<a\b[^>]*>(.*?)</a>", text, re.DOTALL)
+        said = {re.sub(r"<[^>]+>", "", link).strip().lower() for link in links}
+        assert not said & {"click here", "go", "here", "information", "learn more", "more", "start", "this"}, said
     assert 'href="/portbench/site.css"' in (site / "404.html").read_text(encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from portbench.errors import PortbenchError
-from portbench.firmware import FOLDER_VARIABLE, uf2
+from portbench.firmware import FOLDER_VARIABLE, images, uf2
 from portbench.firmware.catalogue import Family, FirmwareEntry
 from portbench.firmware.download import Reachability, download
 from portbench.firmware.identify import Uf2File, entry_for_file, release
@@ -411,3 +411,7 @@ def test_the_command_is_fit_for_a_shell(tmp_path: Path, monkeypatch: pytest.Monk
         "copy it to \"$HOME\"/'.cache/b c/some-board.uf2'"
     )
     assert ImageStore(cache=folder, state=tmp_path).command(ENTRY) == f"copy it to '{folder}/some-board.uf2'"
+    monkeypatch.setattr(images, "_CURL", "curl.exe")
+    assert ImageStore(cache=folder, state=tmp_path).command(entry) == (
+        f'curl.exe -fL --create-dirs -o "{folder}/some-board.uf2" https://example.org/a%20b/some-board.uf2'
+    )

@@ -37,7 +37,8 @@ print(board.console.expect("42\\r\\n>>> ").replace("\\r", ""))
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     done = patience.run(command, _LIMIT_S, cwd=cwd, env=os.environ | environment)
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout + done.stderr
+    assert done.returncode == 0 and "no files found matching" not in said, said
     return done.stdout
 
 

@@ -93,6 +93,7 @@ def test_the_newest_maintained_firmware_is_to_be_flashed_however_fast() -> None:
     assert flash(groups) == [
         "Flash new, the newest maintained firmware, and run it tuned: 2000 messages/s. It is at https://micropython.org/2025"
     ]
+    assert below(run_of(*rows))[1] == "Compared with new it lacks: new releases. Source: https://micropython.org/2026."
     (alone,) = flash(group_rows(rows[:1], "ping_pong", Where.EMULATED))
     assert alone.startswith("Flash fast, the newest maintained firmware: 4000 messages/s.")
     assert flash(groups[:1]) == [] and groups[0].first.runtime == "unkept"

@@ -1,5 +1,6 @@
 """Output of the progress, with and without a terminal."""
 
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from portbench.console import tell
 from portbench.results.storage import to_json
 from portbench.runner.options import read_options
 from portbench.runner.plan import plan
@@ -48,6 +50,24 @@ def test_a_skip_is_told_once_but_counted() -> None:
     for status in ("skipped", "skipped", "failed"):
         shown.done("row", missing("x", status, "no image"))
     assert [line.split()[0] for line in file.getvalue().splitlines()] == ["[1/3]", "[3/3]"]
+
+
+class Screen(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_narrow_terminal_breaks_between_words_and_shows_a_command_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "the emulated board's engine is missing; run: pip install --force-reinstall 'portbench-engine @ x'"
+    for width, stream, lines in (
+        ("40", Screen(), ["the emulated board's engine is missing;", "run:", "    " + text.partition("run: ")[2]]),
+        ("120", Screen(), [text]),
+        ("40", StringIO(), [text]),
+    ):
+        monkeypatch.setenv("COLUMNS", width)
+        monkeypatch.setattr(sys, "stderr", stream)
+        tell(text)
+        assert [line.rstrip() for line in stream.getvalue().splitlines()] == lines
 
 
 def test_a_failure_is_told_once_with_console_and_log() -> None:

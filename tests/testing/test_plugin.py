@@ -57,3 +57,12 @@ def test_without_the_engine_both_ways_to_a_board_say_what_to_do(project: Path, r
     assert done.returncode == 1 and f"\n{why}\n" in done.stdout, done.stdout + done.stderr
     assert re.search(rf"(?m)^E +portbench\.errors\.BoardUnavailable: {re.escape(why)}$", done.stdout), done.stdout
     assert "During handling" not in done.stdout
+
+
+@pytest.mark.engine
+def test_a_wrong_image_is_one_line_without_our_frames(project: Path, run_tests: RunTests) -> None:
+    (project / "test_app.py").write_text(FAIL)
+    done = run_tests("-q")
+    assert "\ntest_app.py:3: Uf2Error\n" in done.stdout, done.stdout
+    said = [line for line in done.stdout.splitlines() if line.startswith(("E ", ">"))]
+    assert len(said) == 2 and "app.uf2: cannot be read" in said[1]

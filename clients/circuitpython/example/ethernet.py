@@ -1,9 +1,12 @@
-"""A page on port 80: open the address that the console shows in a browser. Needs adafruit_wiznet5k in /lib."""
+"""A page on port 80, at the address that the console shows.
+
+It needs adafruit_wiznet5k in /lib.
+"""
 
 import sys
 import time
 
-sys.path.insert(0, "/lib")  # some images have an older library, which would come first
+sys.path.insert(0, "/lib")  # before an older library in the image
 
 import board
 import busio
@@ -27,5 +30,5 @@ server.listen()
 while True:
     client, _ = server.accept()
     client.recv(1024)
-    client.send(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nIt works.\r\n")
+    client.send(b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nIt works.\n")
     client.close()

@@ -1,4 +1,4 @@
-"""A page on port 80: open the address that the console shows in a browser."""
+"""A page on port 80, at the address that the console shows."""
 
 import socket
 import time
@@ -19,5 +19,5 @@ server.listen(1)
 while True:
     client, _ = server.accept()
     client.recv(1024)
-    client.send(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nIt works.\r\n")
+    client.send(b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\n\r\nIt works.\n")
     client.close()

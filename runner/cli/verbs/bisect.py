@@ -14,12 +14,12 @@ from typing import Any
 
 import click
 
-from portbench.console import shown
+from portbench.console import shown, tell
 from portbench.errors import OptionError, PortbenchError
 from portbench.results.compare import Comparison, compare
 from portbench.results.compare_table import USUAL_LIMIT, as_data, markdown, share
 from portbench.results.model import RunFile
-from portbench.runner.cli.building import build_options, choose_layouts, commits, tell
+from portbench.runner.cli.building import build_options, choose_layouts, commits
 from portbench.runner.cli.comparing import Undecided, as_share, look_first, measuring_options, print_comparison, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
 from portbench.runner.commits import Step, halves

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from portbench.boards.kinds import Listener
-from portbench.console import shown
+from portbench.console import shown, tell
 from portbench.firmware.releases import usual_index
 from portbench.runner.cli.options import Seconds, bench_option, bench_options
 from portbench.runner.flashing import flash
@@ -28,13 +28,8 @@ from portbench.runner.options import read_options
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def COMMAND(runtime: str, seconds: float, as_json: bool, **values: Any) -> int:
     options = read_options({**values, "runtime": runtime})
-
-    def tell(line: str) -> None:
-        click.echo(shown(line), err=True)
-
     for line in usual_index().remarks:
         tell(line)
-
     found = flash(options, seconds, Listener(tell, lambda left: tell(f"hold BOOTSEL and plug in, {left:.0f} s left")))
     if as_json:
         click.echo(json.dumps(found.as_data(), indent=1))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from portbench.console import console, shown
+from portbench.console import console, tell
 from portbench.results.chance import check_installed
 from portbench.results.compare import compare
 from portbench.results.model import RunFile, Status
@@ -77,7 +77,7 @@ def COMMAND(
     else:
         rows, options = planned(asked)
         for line in remarks(rows, options.what):
-            click.echo(shown(line), err=True)
+            tell(line)
         if dry_run:
             _show(rows, as_json)
             if any(row.entry.family.traits.timed_by_pc for row in rows):
@@ -87,7 +87,7 @@ def COMMAND(
         run, status = _measure(Run(rows, options, on), as_json, out)
         measured = any(row.status is Status.MEASURED for row in run.rows)
         if options.what.newest and measured and (more := left_out(rows, options)) is not None:
-            console(stderr=True).print(more, markup=False)
+            tell(more)
     if before is not None:
         compared = compare(before, run)
         print_comparison(compared, fail_if_slower, out)
@@ -108,7 +108,7 @@ def _measure(run: Run, as_json: bool, out: Console) -> tuple[RunFile, int]:
             if as_json:
                 click.echo(to_json(run.run), nl=False)
     for fault in run.faults:
-        click.echo(shown(fault), err=True)
+        tell(fault)
     return run.run, run.status
 
 

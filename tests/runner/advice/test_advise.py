@@ -50,6 +50,7 @@ def test_advice_names_an_official_release_its_address_and_the_next_commands(boar
     assert said[0].startswith(begin) and is_official(advice.flash.url)
     assert said[1] == f"    {advice.flash.url}" and said[1].endswith(".uf2")
     assert said[3] == f"    portbench flash {advice.flash.id}"
+    assert max(len(line) for line in said[5].splitlines() if "nic = " not in line) <= 80  # whole in a terminal
     assert ("A page on port 80" if advice.board.network else "LED") in said[5]
     assert f"    portbench run --all --board {board} --workload {advice.workload}" in said
     assert said[-1] == f"portbench advise also knows {', '.join(other for other in BOARDS if other != board)}."

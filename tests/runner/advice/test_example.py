@@ -66,7 +66,7 @@ def test_the_program_serves_its_page(runtime: str, image: Callable[[str], Path])
     for _ in range(2):
         caller = board.connect(80, ADDRESS, within_s=60)
         caller.send(b"GET / HTTP/1.0\r\n\r\n")
-        caller.expect(r"Content-Length: 11\r\n\r\nIt works.\r\n", within_s=20)
+        caller.expect(r"Content-Length: 10\r\n\r\nIt works.\n", within_s=20)
         caller.close()
     if family == "micropython":  # CircuitPython's prints before a console is open are lost
         assert f"http://{ADDRESS}/" in board.console

@@ -16,6 +16,7 @@ from portbench.firmware import uf2
 from portbench.install import with_extra
 from portbench.results import storage
 from portbench.results.compare import compare
+from portbench.results.compare_table import library_caution
 from portbench.results.model import RunFile
 from portbench.runner.cli.comparing import print_comparison
 from portbench.workloads import workload
@@ -69,6 +70,15 @@ def test_a_comparison_is_whole_words_at_80_columns() -> None:
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80 and lines[-1] == "A wider terminal also shows: by, unit."
     assert {"as-published", "ping_pong", "slower", "interval"} <= set(out.getvalue().split())
+
+
+def test_advice_on_a_library_is_whole_words_on_a_terminal() -> None:
+    before = row(10_000)
+    compared = compare(run_of(before), run_of(before.model_copy(update={"libraries": {"umqtt.simple": "1.5"}})))
+    out = StringIO()
+    print_comparison(compared, None, Console(file=out, width=80, force_terminal=True, color_system=None))
+    assert str(library_caution(compared)).split() == out.getvalue().partition("\n\n")[2].split()
+    assert max(map(len, out.getvalue().splitlines())) <= 80
 
 
 def test_a_wider_terminal_never_folds_more() -> None:
