@@ -114,6 +114,19 @@ def test_runs_with_the_same_jitter_are_compared_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("factors", "differs"),
+    [((0.97, 1.0, 1.04), False), ((1.02, 1.01, 0.98), False), ((0.97, 0.971, 0.972), True), ((1.03, 1.03, 1.03), True)],
+)
+def test_runs_with_the_same_jitter_differ_where_their_interval_has_no_zero(
+    factors: tuple[float, ...], differs: bool
+) -> None:
+    before, after = ([roomy(9000 * each, n) for n, each in enumerate(all_of)] for all_of in ((1, 1, 1), factors))
+    found = one(run_of(*before), run_of(*after))
+    assert found.basis is Basis.SAME_JITTER and found.differs is differs is (found.low > 0 or found.high < 0)
+    assert found.low <= found.slower <= found.high and not found.is_slower_than(0.05)
+
+
+@pytest.mark.parametrize(
     "changes",
     [{"seed": 2}, {"conditions": {"turnaround_us": 300}}, {"sim": {"seed": 1, "room": {"phy_link_delay_us": 0}}}],
 )
