@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from portbench.results.chance import LEVEL, least_p
 from portbench.results.compare import Basis, Comparison, compare, pairs
-from portbench.results.compare_table import COLUMNS, lines, share
+from portbench.results.compare_table import COLUMNS, as_data, lines, share
 from portbench.results.model import Row, RunFile
 from tests.results.rows import missing, other_row, row, run_of
 
@@ -44,6 +44,7 @@ def test_exact_rows_differ_by_what_they_differ() -> None:
     assert faster.slower == pytest.approx(1 / 1.03 - 1) and faster.differs and not faster.is_slower_than(0)
     same = one(run_of(exact(10_000)), run_of(exact(10_000)))
     assert same.slower == 0 and not same.differs and not same.is_slower_than(0)
+    assert [as_data([found], limit)[0]["too_slow"] for limit in (None, 0.0, 0.02, 0.04)] == [False, True, True, False]
 
 
 def test_one_exact_side_makes_no_exact_comparison() -> None:

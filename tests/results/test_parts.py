@@ -27,6 +27,7 @@ from portbench.results.histories.table import step_said
 from portbench.results.model import Status
 from portbench.results.page.drawing import colour, log_axis
 from portbench.results.page.history import history_part
+from portbench.results.page.parts import Cell, Value
 from portbench.results.shipped import all_shipped, shipped, without_samples
 from portbench.results.silicon import load as load_silicon
 from portbench.results.stats import group_rows
@@ -202,6 +203,17 @@ def test_numbers_at_the_edges_of_their_forms() -> None:
     assert log_axis(1, 10, "x") == axis
     assert "values" not in log_axis(2, 4.9, "x") and log_axis(0.9, 2, "x")["values"] == [1, 2]
     assert (colour(0), colour(7), colour(8)) == ("var(--series-1)", "var(--series-8)", "var(--series-1)")
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "sorts_as"),
+    [
+        *((None, "", ""), ("", "", ""), ("12.5 %", "12.5 %", "12.5"), ("1.2.3", "1.2.3", ""), ("a", "a", "")),
+        *((999.94, "999.9", "999.94"), (1000, "1000", "1000"), (-12345.6, "-12346", "-12345.6"), (0.0, "0", "0.0")),
+    ],
+)
+def test_a_cell_has_its_text_and_the_number_by_which_it_sorts(value: Value, text: str, sorts_as: str) -> None:
+    assert Cell.of(value) == Cell(text, sorts_as)
 
 
 def test_a_difference_of_means_has_welchs_interval_of_95_percent() -> None:

@@ -483,8 +483,9 @@ def test_a_rows_end_on_a_cluster_is_the_row_its_reason_or_an_end_of_all() -> Non
                 raise error
             return error
 
-        status = "finished" if error is None else "error"
-        future = SimpleNamespace(status=status, exception=exception, result=lambda: row(7).model_dump_json())
+        status = "finished" if error is None else "cancelled" if isinstance(error, CancelledError) else "error"
+        result = Mock(side_effect=error, return_value=row(7).model_dump_json())
+        future = SimpleNamespace(status=status, exception=exception, result=result)
         return on._row(future, one)
 
     assert ended(None) == row(7)
@@ -556,6 +557,13 @@ def test_emulated_boards_take_all_cores_and_nothing_else_does(
     assert usual_parallel([*plan(options), replace(plan(BenchOptions())[0], device="usb:desk")]) == 1
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert usual_parallel(plan(options)) == 1
+
+
+@pytest.mark.parametrize("change", [{"name": "x"}, {"spi_hz": 7}, {"intn": True}])
+def test_a_program_has_its_profiles_settings(change: dict[str, Any]) -> None:
+    (one, *_), _ = planned(1)
+    assert program_of(replace(one, profile=replace(one.profile, **change))) != program_of(one)
+    assert program_of(replace(one, number=7)) == program_of(one)
 
 
 def test_boards_have_a_thread_each_and_emulated_rows_go_to_any_process() -> None:
