@@ -20,6 +20,7 @@ from portbench.results.chance import least_p, mean_interval, shift_of_samples
 from portbench.results.compare_why import _unit
 from portbench.results.environment import git_state, tool_versions
 from portbench.results.explain.rules.flash import _told
+from portbench.results.exports import asv, table
 from portbench.results.histories.page_blocks import fill
 from portbench.results.histories.series import FigureChange
 from portbench.results.histories.store import entries_of, keep_finished, load
@@ -28,11 +29,12 @@ from portbench.results.model import Status
 from portbench.results.page.drawing import colour, log_axis
 from portbench.results.page.history import history_part
 from portbench.results.page.parts import Cell, Value
+from portbench.results.page.sections import attribution, ranking
 from portbench.results.shipped import all_shipped, shipped, without_samples
 from portbench.results.silicon import load as load_silicon
 from portbench.results.stats import group_rows
 from portbench.results.storage import RunWriter, StorageError, to_json
-from portbench.results.table import tables
+from portbench.results.table import panels, tables
 from portbench.where import Where
 from tests.results.rows import START, missing, other_row, row, run_of
 from tests.results.test_silicon import USUAL, written
@@ -203,6 +205,21 @@ def test_numbers_at_the_edges_of_their_forms() -> None:
     assert log_axis(1, 10, "x") == axis
     assert "values" not in log_axis(2, 4.9, "x") and log_axis(0.9, 2, "x")["values"] == [1, 2]
     assert (colour(0), colour(7), colour(8)) == ("var(--series-1)", "var(--series-8)", "var(--series-1)")
+
+
+def test_a_short_chart_is_that_of_its_rows_and_a_reference_is_not_the_fastest_python() -> None:
+    rows = [other_row(lag_us, runtime=f"r{lag_us}") for lag_us in (10, 20, 900)]
+    (panel,), (two,) = panels(run_of(*rows)), panels(run_of(*rows[:2]))
+    assert ranking.drawing(panel, 600, 2) == ranking.drawing(two, 600)
+    (panel,) = panels(run_of(other_row(1, runtime="c", family="native"), *rows))
+    assert attribution._fastest(panel) == "r10" and [group.first.runtime for group in panel.groups][:2] == ["c", "r10"]
+
+
+def test_asv_gets_the_median_and_of_rates_the_inverse() -> None:
+    rates = run_of(*(row(total_us, n, [total_us]) for n, total_us in enumerate((2e6, 1e6, 8e6))))
+    lags = run_of(*(other_row(lag_us, run_index=n) for n, lag_us in enumerate((30, 10, 20))))
+    found = [asv._result(table(run)[0]) for run in (rates, lags)]
+    assert found == [[[median], [], "1", [values]] for median, values in ((2, [2, 1, 8]), (20, [30, 10, 20]))]
 
 
 @pytest.mark.parametrize(
