@@ -12,12 +12,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from portbench.boards import BoardDefinition, Wifi, board_definition, board_of_machine, boards_taking, known_boards
+from portbench.boards import (
+    BoardDefinition,
+    Ethernet,
+    Wifi,
+    board_definition,
+    board_of_machine,
+    boards_taking,
+    known_boards,
+)
 from portbench.boards.releases import named
 from portbench.clients import FAMILIES
 from portbench.errors import OptionError, PortbenchError, UnknownName, unknown
 from portbench.firmware import catalogue
-from portbench.firmware.catalogue import Catalogue, FirmwareEntry, Profile
+from portbench.firmware.catalogue import Catalogue, Family, FirmwareEntry, Profile
 from portbench.firmware.identify import AVR_SUFFIXES, IMAGE_FAMILIES, Uf2File, entry_for_file, release
 from portbench.firmware.releases import usual_index
 from portbench.install import with_extra
@@ -238,6 +246,24 @@ def _why_not_foreign(entry: FirmwareEntry, workload: Workload, what: What) -> st
     return workload.foreign_lacks(b"\0".join(content.ranges().values()), settings)
 
 
+def _check_chip(entry: FirmwareEntry, board: BoardDefinition) -> None:
+    """Raises OptionError for a MicroPython file that is built for another Ethernet chip: it would wait for its own."""
+    if entry.family not in (Family.MICROPYTHON, Family.WIZNET) or entry.path is None:
+        return
+    content = Uf2File.read(entry.path).content
+    if content is None or not isinstance(board.network, Ethernet):
+        return
+    image = b"\0".join(content.ranges().values())
+    boards = [each for each in known_boards().values() if each.mcu == board.mcu]
+    chips = {each.network.chip: each.id for each in boards if isinstance(each.network, Ethernet)}
+    built_for = [chip for chip in chips if f"{chip}\0".encode() in image]
+    if built_for and board.network.chip not in built_for:
+        raise OptionError(
+            f"{entry.id}: is built for the {built_for[0]}, and {board.id} has a {board.network.chip};"
+            f" add --board {chips[built_for[0]]}"
+        )
+
+
 def _rows(entries: Iterable[FirmwareEntry], options: BenchOptions, known: Catalogue) -> Iterator[PlannedRow]:
     """Board by board, as changing boards costs a flash; hosted ports have this PC only."""
     several = len(options.place.devices) > 1
@@ -269,6 +295,8 @@ def _rows_of(entry: FirmwareEntry, options: BenchOptions, device: str, is_one_of
                 for profile, settings in islice(_profiles(entry, workload, what), 1):
                     yield row(entry, profile, workload, settings, lacks=reason)
             continue
+        if workload.readiness is not Readiness.BOOTED:
+            _check_chip(entry, board)
         serves = entry.family.traits.timed_by_pc and isinstance(workload, ForeignServer)
         if serves and not what.workloads_by_name:
             continue  # which images serve, and what, only their makers know

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from portbench.results.chance import LEVEL, least_p
 from portbench.results.compare import Basis, Comparison, compare, pairs
-from portbench.results.compare_table import COLUMNS, lines, share
+from portbench.results.compare_table import COLUMNS, as_data, lines, share
 from portbench.results.model import Row, RunFile
 from tests.results.rows import missing, other_row, row, run_of
 
@@ -44,6 +44,7 @@ def test_exact_rows_differ_by_what_they_differ() -> None:
     assert faster.slower == pytest.approx(1 / 1.03 - 1) and faster.differs and not faster.is_slower_than(0)
     same = one(run_of(exact(10_000)), run_of(exact(10_000)))
     assert same.slower == 0 and not same.differs and not same.is_slower_than(0)
+    assert [as_data([found], limit)[0]["too_slow"] for limit in (None, 0.0, 0.02, 0.04)] == [False, True, True, False]
 
 
 def test_one_exact_side_makes_no_exact_comparison() -> None:
@@ -111,6 +112,19 @@ def test_runs_with_the_same_jitter_are_compared_one_by_one() -> None:
     assert (same.slower, same.low, same.high, same.differs) == (0, 0, 0, False)
     (line,) = lines([same], 0.0)
     assert dict(zip(COLUMNS, line, strict=True))["verdict"] == "the same"
+
+
+@pytest.mark.parametrize(
+    ("factors", "differs"),
+    [((0.97, 1.0, 1.04), False), ((1.02, 1.01, 0.98), False), ((0.97, 0.971, 0.972), True), ((1.03, 1.03, 1.03), True)],
+)
+def test_runs_with_the_same_jitter_differ_where_their_interval_has_no_zero(
+    factors: tuple[float, ...], differs: bool
+) -> None:
+    before, after = ([roomy(9000 * each, n) for n, each in enumerate(all_of)] for all_of in ((1, 1, 1), factors))
+    found = one(run_of(*before), run_of(*after))
+    assert found.basis is Basis.SAME_JITTER and found.differs is differs is (found.low > 0 or found.high < 0)
+    assert found.low <= found.slower <= found.high and not found.is_slower_than(0.05)
 
 
 @pytest.mark.parametrize(

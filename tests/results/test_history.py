@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from portbench.console import shown
 from portbench.results.histories.page_blocks import filled
 from portbench.results.histories.series import changes, over_time, over_versions, version_order
-from portbench.results.histories.store import Entry, entries_of, keep, load
+from portbench.results.histories.store import Entry, entries_of, entries_of_commit, keep, load
 from portbench.results.histories.table import markdown
 from portbench.results.model import Conditions, Git, Sim
 from portbench.results.storage import StorageError
-from tests.results.rows import START, missing, row, run_of
+from tests.results.rows import START, missing, other_row, row, run_of
 
 TUNED = {"profile": "tuned", "board": "W5500_EVB_PICO"}
 EXACT = Sim(host_s=1.0)
@@ -47,6 +47,14 @@ def test_a_run_is_kept_by_runtime_version_and_revision(tmp_path: Path) -> None:
         ("some-0", [2000.0, 4e6 / 2001]),
         ("some-1", [4e6 / 2002, 4e6 / 2003]),
     ]
+
+
+def test_an_entry_of_a_commit_has_a_value_for_each_layout() -> None:
+    layouts = {"linked": {"lag_us": 9}, "free": {"lag_us": 8}, "drawn": [{"lag_us": 11}, {"lag_us": 12}]}
+    for found, values in ((other_row(10, layouts=layouts), [11, 12]), (other_row(10), [10])):
+        (entry,) = entries_of_commit(run_of(found), "title", "a.uf2")
+        assert (entry.runtime, entry.build, entry.run, entry.version) == (*["a.uf2"] * 3, "title")
+        assert entry.values == values
 
 
 def test_branches_that_measured_merge_without_conflict(tmp_path: Path) -> None:
@@ -99,8 +107,9 @@ def test_a_damaged_line_is_told_with_its_place(tmp_path: Path, damage: str, reas
     elif damage == "\xff":
         path.write_bytes(b"\xff\n")
     else:
-        path.write_text(text.replace(damage, damage.partition(":")[0] + ": []"))
-    with pytest.raises(StorageError, match=r"\.jsonl: .*(restore|remove)") as caught:
+        path.write_text(text + text.replace(damage, damage.partition(":")[0] + ": []"))
+    place = r"line 1: " if damage == "{" else "cannot" if damage == "\xff" else r"line 2: "
+    with pytest.raises(StorageError, match=rf"\.jsonl: {place}.*(restore|remove)") as caught:
         load(tmp_path)
     assert reason.lower() in str(caught.value).lower().replace("utf8", "utf-8") and "\n" not in str(caught.value)
 

@@ -1,6 +1,7 @@
 """Small parts of the results, each by a whole table: attribution's sums, kept histories, what this PC has."""
 
 import importlib.metadata
+import math
 import re
 import subprocess
 from datetime import timedelta
@@ -15,10 +16,11 @@ from portbench.results.answer import times_text
 from portbench.results.attribution import CAUSES, Attribution, Function, Span, Spans, moment_title
 from portbench.results.boards_beside import _factor
 from portbench.results.cells import _spi, figure
-from portbench.results.chance import least_p, mean_interval
+from portbench.results.chance import least_p, mean_interval, shift_of_samples
 from portbench.results.compare_why import _unit
 from portbench.results.environment import git_state, tool_versions
 from portbench.results.explain.rules.flash import _told
+from portbench.results.exports import asv, table
 from portbench.results.histories.page_blocks import fill
 from portbench.results.histories.series import FigureChange
 from portbench.results.histories.store import entries_of, keep_finished, load
@@ -26,11 +28,13 @@ from portbench.results.histories.table import step_said
 from portbench.results.model import Status
 from portbench.results.page.drawing import colour, log_axis
 from portbench.results.page.history import history_part
+from portbench.results.page.parts import Cell, Value
+from portbench.results.page.sections import attribution, ranking
 from portbench.results.shipped import all_shipped, shipped, without_samples
 from portbench.results.silicon import load as load_silicon
 from portbench.results.stats import group_rows
-from portbench.results.storage import RunWriter, StorageError
-from portbench.results.table import tables
+from portbench.results.storage import RunWriter, StorageError, to_json
+from portbench.results.table import panels, tables
 from portbench.where import Where
 from tests.results.rows import START, missing, other_row, row, run_of
 from tests.results.test_silicon import USUAL, written
@@ -203,6 +207,38 @@ def test_numbers_at_the_edges_of_their_forms() -> None:
     assert (colour(0), colour(7), colour(8)) == ("var(--series-1)", "var(--series-8)", "var(--series-1)")
 
 
+def test_a_short_chart_is_that_of_its_rows_and_a_reference_is_not_the_fastest_python() -> None:
+    rows = [other_row(lag_us, runtime=f"r{lag_us}") for lag_us in (10, 20, 900)]
+    (panel,), (two,) = panels(run_of(*rows)), panels(run_of(*rows[:2]))
+    assert ranking.drawing(panel, 600, 2) == ranking.drawing(two, 600)
+    (panel,) = panels(run_of(other_row(1, runtime="c", family="native"), *rows))
+    assert attribution._fastest(panel) == "r10" and [group.first.runtime for group in panel.groups][:2] == ["c", "r10"]
+
+
+def test_asv_gets_the_median_and_of_rates_the_inverse() -> None:
+    rates = run_of(*(row(total_us, n, [total_us]) for n, total_us in enumerate((2e6, 1e6, 8e6))))
+    lags = run_of(*(other_row(lag_us, run_index=n) for n, lag_us in enumerate((30, 10, 20))))
+    found = [asv._result(table(run)[0]) for run in (rates, lags)]
+    assert found == [[[median], [], "1", [values]] for median, values in ((2, [2, 1, 8]), (20, [30, 10, 20]))]
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "sorts_as"),
+    [
+        *((None, "", ""), ("", "", ""), ("12.5 %", "12.5 %", "12.5"), ("1.2.3", "1.2.3", ""), ("a", "a", "")),
+        *((999.94, "999.9", "999.94"), (1000, "1000", "1000"), (-12345.6, "-12346", "-12345.6"), (0.0, "0", "0.0")),
+    ],
+)
+def test_a_cell_has_its_text_and_the_number_by_which_it_sorts(value: Value, text: str, sorts_as: str) -> None:
+    assert Cell.of(value) == Cell(text, sorts_as)
+
+
+def test_a_difference_of_means_has_welchs_interval_of_95_percent() -> None:
+    middle, low, high, p = shift_of_samples([1.0, 2.0, 4.0], [5.0, 7.0, 10.0])
+    t, error = 3.0259963, math.sqrt(7 / 9 + 19 / 9)  # Student's t with 3.2976 degrees of freedom
+    assert (middle, low, high) == pytest.approx((5, 5 - t * error, 5 + t * error)) and p == pytest.approx(0.05375218)
+
+
 def test_spans_that_do_not_fit_together_are_refused() -> None:
     whole: dict[str, Any] = {
         "names": ["a", "b"],
@@ -256,6 +292,23 @@ def test_a_page_is_written_if_it_changes_and_its_lost_rows_are_counted(
         StorageError, match="has no place for a table; put <!-- results --> and <!-- /results --> where"
     ):
         publish.into(run, page)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "lost"),
+    [
+        ("a.md", None, []),
+        ("a.json", None, []),
+        ("a.md", b"", []),
+        ("a.md", b"<!-- rows:  -->", []),
+        ("a.md", b"\xff\n<!-- rows: a, ping_pong emulated here, b -->\n", ["a", "b"]),
+        ("a.JSON", to_json(run_of(row(1, runtime="b"), row(1, runtime="here"))).encode(), ["ping_pong emulated b"]),
+    ],
+)
+def test_the_rows_that_a_page_would_lose(name: str, content: bytes | None, lost: list[str], tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    assert publish.lacking(run_of(row(1, runtime="here")), tmp_path / name) == lost
 
 
 def test_a_pages_form_is_asked_for_by_its_names_end(monkeypatch: pytest.MonkeyPatch) -> None:

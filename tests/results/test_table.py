@@ -12,7 +12,7 @@ from rich.console import Console
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Published, Row, RunFile, Sim
 from portbench.results.stats import group_rows
-from portbench.results.table import _crossed, markdown, tables, terminal
+from portbench.results.table import _crossed, markdown, not_measured, tables, terminal
 from portbench.where import Where
 from tests.results.rows import missing, other_row, row, run_of
 
@@ -86,6 +86,12 @@ def test_what_was_not_measured_is_listed_with_its_reason() -> None:
         {"workload": "ping_pong", **broken, "runs": "2"},
         {"workload": "far_away", **broken, "runs": "1"},
     ]
+
+
+@pytest.mark.parametrize("runs", [(0,), (2,), (0, 2), (1, 1)])
+def test_runs_that_were_not_measured_are_counted(runs: tuple[int, ...]) -> None:
+    found = not_measured(run_of(row(2000, 7), *(missing("x", "failed", "no", each) for each in runs)))
+    assert [line[found.columns.index("runs")] for line in found.rows] == [str(len(runs))]
 
 
 @given(st.text(min_size=1, max_size=40).filter(lambda text: "\n" not in text))

@@ -1,11 +1,12 @@
 """Which board the rows of a file are for, and entries with an unknown board."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from portbench.boards import board_definition, board_of_machine
+from portbench.boards import BoardDefinition, board_definition, board_of_machine
 from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Family
@@ -87,6 +88,22 @@ def test_an_own_image_has_the_profiles_of_its_boards_network(tmp_path: Path) -> 
     python = "CircuitPython 9.1.4 on 2024-09-17"
     own = of_board(tmp_path / "own.uf2", "Raspberry Pi Pico W", python)
     assert [row.profile.name for row in plan(BenchOptions().but(runtimes=(own,), runs=1))] == ["as-built"]
+
+
+@pytest.mark.parametrize(
+    ("names", "board", "refused"),
+    [("W5100S\0", W5500, True), ("W5100S\0", W5100S, False), ("W5100S\0W5500\0", W5500, False), ("", W5500, False)],
+)
+def test_a_build_for_another_ethernet_chip_is_refused(
+    names: str, board: BoardDefinition, refused: bool, tmp_path: Path
+) -> None:
+    """WIZnet's build of 2021 calls its board Raspberry Pi Pico, and waits for its own chip until the row's limit."""
+    own = of_board(tmp_path / "own.uf2", "Nobody's", f"{names}MicroPython v1.17-145-g86125de2e on 2021-12-20")
+    options = BenchOptions().but(runtimes=(own,), runs=1, board=board)
+    says = "^own: is built for the W5100S, and W5500_EVB_PICO has a W5500; add --board W5100S_EVB_PICO$"
+    with pytest.raises(OptionError, match=says) if refused else contextlib.nullcontext():
+        assert {row.board for row in plan(options)} == {board}
+    assert plan(options.but(workloads=(workload("interpreter"),)))
 
 
 def test_an_image_without_a_network_is_told_of_a_workload_that_needs_none(tmp_path: Path) -> None:

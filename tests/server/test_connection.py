@@ -13,7 +13,7 @@ from portbench.server import connection as connection_module
 from portbench.server.connection import Connection, Limits
 from portbench.server.recording import Recording
 from portbench.server.tcp import _UdpPort
-from portbench.workloads import Conversation, ConversationError, PingPlan
+from portbench.workloads import Conversation, ConversationError, Ping, PingPlan
 
 PLAN = PingPlan((64,), 1, 1_000, 500_000)
 Event = tuple[object, ...]
@@ -167,6 +167,20 @@ def test_a_conversation_has_its_times_and_leaves_no_timer(made: Callable[..., Be
     assert (session.established_us, session.asked_us, session.ended_us) == (0, 0, 13e6)
     assert session.received_us == session.sent_us == [1e6, 3e6, 12.5e6] and session.delivered_us == [3.5e6]
     assert session.error is None and not bench.conversation.was_lost
+
+
+def test_after_its_pings_a_board_may_be_silent_for_its_whole_limit(
+    made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ping(address: str, plan: PingPlan) -> list[Ping]:
+        assert (address, plan) == ("::1", PLAN)
+        return [Ping(64, 5.0)]
+
+    monkeypatch.setattr(connection_module, "ping", ping)
+    bench = made()
+    bench.say(b"ping", 1)
+    assert bench.until(999) == [(241, "write", b"pinged"), (271, "abort")]
+    assert bench.recording.error == "no whole exchange for 30 s after 1 exchanges"
 
 
 def test_datagrams_are_answered_at_their_times_where_a_connection_is_open(monkeypatch: pytest.MonkeyPatch) -> None:

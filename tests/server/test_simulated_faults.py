@@ -136,6 +136,13 @@ def test_without_pings_the_pc_can_cause_resets_alone() -> None:
     assert errors == [None, f"{cannot} restart 1 s", f"{cannot} cable 1 s"]
 
 
+def test_a_conversation_is_told_that_its_board_was_silent_for_too_long() -> None:
+    pc, server, lan, _ = pc_with(b"silence")
+    conversation: Any = server._open[1].conversation
+    for at_us, lost in ((3_000_999.0, False), (3_001_000.0, True), (9e6, True)):
+        assert looked(pc, lan, at_us) == [(3_001_000.0, "close", 1)] * lost and conversation.was_lost is lost
+
+
 def test_patience_is_counted_from_the_boards_last_packet() -> None:
     pc, server, _, _ = pc_with(b"x")
     assert pc.given_up(5_000_999.0) is None

@@ -1,11 +1,14 @@
 """The simulated PC's calls, as its LAN drives them: exact times, and any cut of the stream."""
 
+import sys
 from ipaddress import IPv4Address
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.certificates import DATE_S
 from portbench.errors import UnknownName
 from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
@@ -158,6 +161,18 @@ def test_the_pauses_of_a_board_that_is_called(monkeypatch: pytest.MonkeyPatch) -
     for tls, pause_us in ((None, 30.0), (("pc.test", b"root"), 30.0 + IDLE_LIMIT_US)):
         load = LoadGenerator(lambda: Ask(1), 1, pause_us=30, tls=tls)
         assert SimulatedPc(Lan(), None, 0.0, Part(call=lambda load=load: load)).pause_us == pause_us  # type: ignore[misc]
+
+
+def test_the_simulated_pcs_tls_has_a_date_that_follows_simulated_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers, server = Mock(), ("pc.test", b"root")
+    monkeypatch.setitem(sys.modules, "portbench.server.tls.seeded", peers)
+    load = LoadGenerator(lambda: Ask(1), 1, tls=server)
+    pc = SimulatedPc(Lan(), None, 0.0, Part(call=lambda: load, secured=True))
+    accepted, called = pc._server.channel, pc._load and pc._load.calls._channel
+    assert accepted is not None and called is not None and accepted() is not accepted()
+    for channel, of in ((accepted(), None), (called(), server)):
+        assert (channel._server, channel._peer) == (of, peers.SeededPeer.return_value)
+        assert [channel._date_s(us) - DATE_S for us in (0.0, 999_999.0, 1e6, 61.5e6)] == [0, 0, 1, 61]
 
 
 @pytest.mark.usefixtures("own_workloads")

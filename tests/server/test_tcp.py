@@ -1,5 +1,6 @@
 """The TCP server on real sockets: many clients, hostile clients, a clean end."""
 
+import asyncio
 import contextlib
 import errno
 import re
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
-from unittest.mock import MagicMock, Mock, call
+from unittest.mock import AsyncMock, MagicMock, Mock, call
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -252,6 +253,39 @@ def test_why_an_address_cannot_be_listened_on(error: OSError, fix: str, monkeypa
         WorkloadServer(PING_PONG, port=80).__enter__()
 
 
+@pytest.mark.parametrize(
+    ("host", "family", "address"),
+    [("127.0.0.1", socket.AF_INET, ("127.0.0.1", 7)), ("::1", socket.AF_INET6, ("::1", 7, 0, 0))],
+)
+def test_a_server_listens_in_the_family_of_its_host(
+    host: str, family: socket.AddressFamily, address: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Mock()
+    monkeypatch.setattr(socket, "create_server", made)
+    assert tcp_module._listen(host, 7) is made.return_value
+    assert made.mock_calls == [call(address, family=family, backlog=128)]
+
+
+def test_a_udp_port_is_closed_with_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    udp = Mock()
+    monkeypatch.setattr(tcp_module, "_serve_datagrams", AsyncMock(return_value=udp))
+    with WorkloadServer(PING_PONG, port=0):
+        assert udp.mock_calls == []
+    assert udp.mock_calls == [call.close()]
+
+
+@pytest.mark.parametrize(("name", "serves"), [("udp", True), ("ping_pong", False), ("interpreter", False)])
+def test_a_workload_with_datagrams_has_a_udp_port_of_the_same_number(name: str, serves: bool) -> None:
+    async def port(listener: socket.socket) -> object:
+        transport = await tcp_module._serve_datagrams(workload(name), listener, lambda address: None)
+        if transport is not None:
+            transport.close()
+        return transport and transport.get_extra_info("sockname")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert asyncio.run(port(listener)) == (listener.getsockname() if serves else None)
+
+
 def test_the_books_of_a_server() -> None:
     ended = list[Session]()
     server = WorkloadServer(PING_PONG, max_clients=2, max_bytes=7, idle_timeout_s=9, on_session=ended.append)
@@ -273,10 +307,15 @@ def test_the_books_of_a_server() -> None:
     assert [server._newest_of(address) for address in "abc"] == [2, 0, None]
     two.recording.conversation.listening, three.recording.conversation.listening = "two", "three"
     assert [server.announced(after) for after in (-1, 0, 1, 2)] == ["two", "three", "three", None]
+    server._changed = MagicMock()
     for each in (three, *[one] * 1000):
         server._ended(each)
+    assert server._changed.notify_all.call_count == 1001  # who waits for a session hears of it at once
     defaults = WorkloadServer(PING_PONG)
     assert (defaults._max_clients, defaults._limits) == (64, Limits(4 << 20, 30.0))
+    for name, usual in (("ping_pong", None), ("tls", tcp_module.peer())):
+        assert WorkloadServer(workload(name))._tls_peer is usual
+        assert WorkloadServer(workload(name), tls_peer=(given := Mock()))._tls_peer is given
     assert {session.number for session in server.sessions()} == {1} and len(server.sessions()) == 1000
     assert [session.number for session in ended] == [2] + [1] * 1000 and server._newest_of("a") is None
 

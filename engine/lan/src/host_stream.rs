@@ -157,6 +157,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut program = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let mut host = HostStream::new(listener.accept().unwrap().0).unwrap();
+        assert!(host.stream.nodelay().unwrap(), "a program waits for each answer");
         let data: Vec<u8> = (0..20_000_000).map(|i| (i % 251) as u8).collect();
         host.rest.extend(&data);
         assert!(!host.linger(), "more than the sockets hold");

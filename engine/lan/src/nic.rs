@@ -90,3 +90,23 @@ impl Device for Nic {
         capabilities
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_new_once_and_one_without_room_counts_as_dropped() {
+        let mut nic = Nic::new();
+        assert!(nic.transmit(Instant::ZERO).is_none());
+        nic.set_room(wire_time_ps(60) + 1);
+        for size in [60, 61, 62] {
+            nic.send(vec![0; size]);
+        }
+        assert_eq!((nic.new_frames().count(), nic.new_frames().count(), nic.dropped), (2, 0, 1));
+        nic.set_room(1);
+        nic.send(vec![0; 63]);
+        assert_eq!(nic.take().unwrap().len(), 60);
+        assert_eq!(nic.new_frames().map(Vec::len).collect::<Vec<_>>(), [63]);
+    }
+}

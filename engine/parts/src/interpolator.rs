@@ -165,6 +165,7 @@ mod tests {
         assert_eq!(results(0, blend, [3, 64], [200, 100, 5]), [64, 175, 8]);
         let signed = [blend[0], blend[1] | ctrl::SIGNED];
         assert_eq!(results(0, signed, [3, 128], [-10i32 as u32, 10, 5]), [128, 0, 8]);
+        assert_eq!(results(0, signed, [3, 1], [0, -1i32 as u32, 5]), [1, -1i32 as u32, 8], "rounded down");
         assert_eq!(results(1, blend, [3, 64], [100, 200, 5]), [103, 264, 72]);
     }
 

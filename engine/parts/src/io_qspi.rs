@@ -304,8 +304,9 @@ mod tests {
         assert_eq!((io.gpio_hi_in(), io.read(&mut sys, 0x08) >> 17 & 1), (0x3c, 0));
         io.bootsel_pressed = false;
         assert_eq!(io.gpio_hi_in(), 0x3e);
+        io.ss_dirty = false;
         io.reset(&mut sys);
-        assert_eq!(io.gpio_hi_in(), 0x3e);
+        assert_eq!((io.gpio_hi_in(), io.ss_dirty), (0x3e, true));
     }
 
     #[test]

@@ -236,9 +236,9 @@ mod tests {
         sys.cycle = 2_000_000;
         xosc.wake(&mut sys);
         assert_eq!((xosc.read(&mut sys, 8), sys.freq.xosc_hz), (WAKE, 0));
-        assert_eq!(sys.due(event::XOSC), sys.now() + start);
+        assert_eq!((sys.due(event::XOSC), sys.dormant & dormant::XOSC), (sys.now() + start, dormant::XOSC));
         xosc.event(&mut sys);
-        assert_eq!(sys.freq.xosc_hz, CRYSTAL_HZ);
+        assert_eq!((sys.freq.xosc_hz, sys.dormant & dormant::XOSC), (CRYSTAL_HZ, 0));
     }
 
     #[test]

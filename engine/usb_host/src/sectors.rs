@@ -194,3 +194,33 @@ impl<'a> Sectors<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Blank;
+
+    impl BlockDevice for Blank {
+        fn read(&mut self, _lba: u64, buf: &mut [u8]) -> io::Result<()> {
+            buf.fill(0);
+            Ok(())
+        }
+        fn write(&mut self, _lba: u64, _buf: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+        fn blocks(&self) -> u64 {
+            8
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_comes_back_by_no_undoing() {
+        let layout = Layout { start: 0, sectors: 8, fat_start: 1, fat_end: 2, clusters: 4 };
+        let mut sectors = Sectors::new(Box::new(Blank), layout);
+        sectors.before.insert(3, Some(Box::new([1; SECTOR])));
+        sectors.forget();
+        sectors.discard();
+        assert_eq!(sectors.sector(3, 0).unwrap()[0], 0);
+    }
+}

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import queue
+import select
 import socket
 import subprocess
 import sys
@@ -229,3 +230,15 @@ def test_a_port_that_only_reads_as_silent_once_it_has_gone() -> None:
         with pytest.raises(PortLost, match=r"^board: its console went away while .* a prompt: the port has hung up$"):
             look()
     os.close(near)
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="a system without poll")
+@pytest.mark.parametrize("name", ["POLLIN", "POLLHUP", "POLLERR", "POLLNVAL"])
+def test_a_port_that_poll_says_is_gone_has_hung_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    poll = Mock()
+    poll.poll.return_value = [(7, getattr(select, name) | select.POLLIN)]
+    monkeypatch.setattr(select, "poll", lambda: poll)
+    wire = SerialWire(cast(Any, SimpleNamespace(port="x", fd=7)), "board")
+    with contextlib.nullcontext() if name == "POLLIN" else pytest.raises(OSError, match=r"^the port has hung up$"):
+        wire._notice_hangup()
+    assert poll.mock_calls == [call.register(7, select.POLLIN), call.poll(0)]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -192,3 +193,12 @@ def test_the_boot_loaders_serial_number_identifies_nobody() -> None:
     assert boot.own_serial is None
     assert not same_board(ONE, TWO) and not same_board(ONE, replace(ONE, emulated=True))
     assert same_board(replace(ONE, location=None), replace(ONE, serial_number="E66000000000000A", port="COM9"))
+
+
+def test_the_port_of_a_board_that_enumerates_is_waited_for_while_the_board_is_there() -> None:
+    new = UsbDevice(location="emulated:/a", emulated=True)
+    other, there = replace(new, location="emulated:/b", port="b"), replace(new, port="a")
+    for looks, found in (([[]], new), ([[new], [other, new], [other, there]], there)):
+        bus = Mock(devices=Mock(side_effect=looks))
+        assert discovery._settled(new, bus) == found and bus.devices.call_count == len(looks)
+    assert discovery._settled(other, Mock(devices=None)) is other

@@ -114,7 +114,7 @@ def test_a_port_is_waited_for_outside_the_boot_loader_and_after_the_last_enumera
     opened: Any = Mock(return_value=SimpleNamespace(port="x"))
     monkeypatch.setattr(link_module, "open_port", opened)
     (device,) = boards().devices()
-    loader, last = replace(device, pid=3), replace(device, enumeration="1:9")
+    loader, last = replace(device, pid=3, enumeration="1:8"), replace(device, enumeration="1:9")
     unknown = replace(last, enumeration=None)
     looks = iter([device, None, loader, replace(last, port=None), last, unknown, unknown, device, last])
     target = Target(SimpleNamespace(devices=lambda: [each for each in (next(looks),) if each]), lambda found: device)

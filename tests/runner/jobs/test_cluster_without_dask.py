@@ -3,6 +3,7 @@
 import pickle
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -107,11 +108,12 @@ def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
     assert (call, name, build) == (cluster.run_job, "ping_pong", this_build("ping_pong")) and content.client is client
     assert pickle.loads(job) == (rows[0], OPTIONS, [replace(image, file=None)], ["image.uf2"])
     assert client.closed == [(cluster.close, "ignore")]
-    many = Client(cores=20)
-    for _, measured in on(many, image).rows(rows):
-        if measured.status is Status.MEASURED:
-            many.running.pop()
-    assert many.most == 39  # four times as many rows as cores, at most all
+    for cores, ahead in ((8, 32), (9, 36), (20, 39)):  # four times as many rows as cores, at most all
+        many = Client(cores)
+        for _, measured in on(many, image).rows(rows):
+            if measured.status is Status.MEASURED:
+                many.running.pop()
+        assert many.most == ahead
 
 
 def test_the_images_of_both_boards_of_a_row_are_sent(image: Image) -> None:
@@ -164,6 +166,19 @@ def test_rows_that_wait_are_withdrawn_with_their_run(image: Image) -> None:
     client.status = "closed"
     with pytest.raises(PortbenchError, match=r"^--on tcp://x: the scheduler has gone; the measured rows are kept$"):
         list(on(client, image).rows(plan(OPTIONS)[:1]))
+
+
+def test_each_thread_of_a_worker_has_a_seat_until_the_worker_closes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered = Mock()
+    monkeypatch.setattr(cluster.atexit, "register", registered)
+    try:
+        with ThreadPoolExecutor(1) as other:
+            seats = [cluster._seat(), cluster._seat(), other.submit(cluster._seat).result()]
+        assert cluster._seats == seats[1:] and seats[0] is seats[1] and registered.mock_calls == [call(cluster.close)]
+        cluster.close()
+        assert cluster._seats == [] and cluster._seat() not in seats
+    finally:
+        cluster.close()
 
 
 def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(

@@ -23,6 +23,7 @@ from rich.console import Console
 from portbench.boards.jitter import Surroundings
 from portbench.clients.own_libraries import OwnLibrary
 from portbench.errors import BoardUnavailable, OptionError, PortbenchError
+from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results import storage
@@ -144,6 +145,41 @@ def test_several_emulated_rows_have_processes_and_hosted_rows_come_last(
     assert processes == [[1, 1]] * 2
 
 
+def test_a_cluster_or_processes_get_the_rows_that_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, options = planned(4, where="emulated", parallel=3)
+    rows[1] = replace(rows[1], lacks="no TLS")
+    store, logs, watch, unused = Mock(), Path("logs"), Mock(), Mock()
+    for module, name in ((cluster, "measure_on"), (pool, "measure_in_processes")):
+        asked = Mock(return_value=())
+        monkeypatch.setattr(module, name, asked)
+        on = "tcp://x" if module is cluster else None
+        ((lacking, ended),) = measure.measure(rows, options, store, logs, unused, watch, on)
+        assert (lacking, ended.status, ended.reason) == (rows[1], Status.UNSUPPORTED, "no TLS")
+        left = [rows[0], *rows[2:]]
+        words = (left, options, store)
+        assert asked.mock_calls == [call(on, *words) if on else call(*words, logs, 3, watch)]
+
+
+@pytest.mark.parametrize(("parallel", "boards", "benches"), [(2, "abc", 2), (5, "abc", 3), (3, "aab", 2)])
+def test_so_many_boards_are_driven_at_once(
+    parallel: int, boards: str, benches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together, threads = threading.Barrier(benches), set[int]()
+
+    def begun(of: PlannedRow, watch: object) -> Outcome:
+        if threading.get_ident() not in threads:
+            threads.add(threading.get_ident())
+            together.wait(60)
+        return Outcome(row(2000), Path())
+
+    monkeypatch.setattr(measure, "Bench", lambda *_: Mock(measure=begun))
+    rows, options = planned(3, parallel=parallel)
+    rows = [replace(each, device=device) for each, device in zip(rows, boards, strict=True)]
+    unused: Any = None
+    found = [each.number for each, _ in measure.measure(rows, options, unused, Path(), unused, Mock())]
+    assert sorted(found) == [1, 2, 3] and len(threads) == benches
+
+
 def test_a_run_that_is_left_stops_its_boards(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, options = planned(3, parallel=2)
     rows = [replace(each, device=device) for each, device in zip(rows, "abb", strict=True)]
@@ -224,26 +260,34 @@ def test_a_required_row_may_not_be_skipped(tmp_path: Path, monkeypatch: pytest.M
         faults = [f"{said} {ended.status}: {ended.reason}"]
         assert told([row(1), ended], tmp_path / ended.status, monkeypatch, required=True) == (faults, 1)
     assert told([row(1), FAILED], tmp_path / "other", monkeypatch, required=True) == ([], 1)
+    both = ("portbench-native", "wiznet-hardwired")
+    rows, options = planned(1, runtimes=both, required=both[1:], results_dir=tmp_path / "one")
+    run = Run(rows, options, view=MagicMock())
+    assert {each.entry.id: run.is_required(each) for each in rows} == {both[0]: False, both[1]: True}
 
 
 def test_a_run_shows_its_table_and_where_its_rows_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, options = planned(3, results_dir=tmp_path)
+    rows, options = planned(3, results_dir=(results := tmp_path / "[b]"))  # which rich takes for bold
     ended = [row(2000, log="a.log"), missing("x", "skipped", "no image", image_url="https://x"), FAILED]
     pairs = zip(rows, ended, strict=True)
     monkeypatch.setattr("portbench.runner.jobs.run.measure", lambda *_: (each for each in pairs))
     output = StringIO()
     with Run(rows, options, view=MagicMock()) as run:
-        assert [run.log_of(measured) for _, measured in run.measured()] == [tmp_path / "a.log", None, None]
+        assert [run.log_of(measured) for _, measured in run.measured()] == [results / "a.log", None, None]
         for host, median_us in (("1.2.3.4", 12.6), ("1.2.3.5", 20.0)):
             run._servers.own_turnaround[host] = Turnaround(9, median_us, 30, 40)
         monkeypatch.chdir(tmp_path)
         run.show(Console(file=output, width=100))
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        run.show(Console(file=(away := StringIO()), width=100))
+        assert away.getvalue().endswith(f"\nrows: {run._writer.path}\n")
     text = output.getvalue()
     assert "messages/s" in text and "Without an image: x." in text and "it is broken" not in text
     assert text.endswith(
         "server on 1.2.3.4: 13 us per exchange over the loopback, client included\n"
         "server on 1.2.3.5: 20 us per exchange over the loopback, client included\n"
-        f"rows: runs/{run._writer.path.name}\n"
+        f"rows: [b]/runs/{run._writer.path.name}\n"
     )
 
 
@@ -404,6 +448,8 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
     ids += [job_id(each, image) for each in rows]
     ids += [job_id(replace(one, how=replace(one.how, **each)), image) for each in changes]
     ids.append(job_id(one, replace(image, version="2.0")))
+    ids.append(job_id(one, replace(image, file=Mock(sha256="f"))))
+    ids.append(job_id(replace(one, entry=replace(one.entry, family=Family.FOREIGN)), image))
     for build in (Build("other", "e", "p"), Build("other", "f", "p")):
         monkeypatch.setattr(job, "this_build", lambda name, build=build: build)
         ids.append(job_id(one, image))
@@ -437,8 +483,9 @@ def test_a_rows_end_on_a_cluster_is_the_row_its_reason_or_an_end_of_all() -> Non
                 raise error
             return error
 
-        status = "finished" if error is None else "error"
-        future = SimpleNamespace(status=status, exception=exception, result=lambda: row(7).model_dump_json())
+        status = "finished" if error is None else "cancelled" if isinstance(error, CancelledError) else "error"
+        result = Mock(side_effect=error, return_value=row(7).model_dump_json())
+        future = SimpleNamespace(status=status, exception=exception, result=result)
         return on._row(future, one)
 
     assert ended(None) == row(7)
@@ -510,6 +557,13 @@ def test_emulated_boards_take_all_cores_and_nothing_else_does(
     assert usual_parallel([*plan(options), replace(plan(BenchOptions())[0], device="usb:desk")]) == 1
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert usual_parallel(plan(options)) == 1
+
+
+@pytest.mark.parametrize("change", [{"name": "x"}, {"spi_hz": 7}, {"intn": True}])
+def test_a_program_has_its_profiles_settings(change: dict[str, Any]) -> None:
+    (one, *_), _ = planned(1)
+    assert program_of(replace(one, profile=replace(one.profile, **change))) != program_of(one)
+    assert program_of(replace(one, number=7)) == program_of(one)
 
 
 def test_boards_have_a_thread_each_and_emulated_rows_go_to_any_process() -> None:

@@ -45,6 +45,11 @@ def test_a_process_without_a_program_takes_a_row_of_the_most_that_is_left() -> N
     assert given_out(units, "abbbbba")[-2:] == ["heavy-1", "heavy-2"]
 
 
+def test_of_programs_that_have_begun_the_one_with_the_most_work_left_comes_first() -> None:
+    order = Order([Unit("heavy", 9)] * 2 + [Unit("light", 5)] * 4)
+    assert [order.next(None) for _ in range(6)] == [0, 2, 3, 4, 1, 5]
+
+
 def test_a_row_of_a_process_that_is_gone_is_measured_by_another() -> None:
     order = Order(list(programs(1, heavy=9, light=1).values()))
     lost = order.next(None)

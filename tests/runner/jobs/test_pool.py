@@ -155,6 +155,17 @@ def test_a_process_keeps_its_program(measured: Any) -> None:
     assert found[::2] == found[1::2] and len(set(found)) == len(found) / 2 > 1
 
 
+def test_a_process_that_has_died_gets_its_row_and_one_that_lives_on_is_waited_for_twice() -> None:
+    worker, (row, *_) = pool._Worker.__new__(pool._Worker), plan(OPTIONS)
+    worker.connection = Mock(send=Mock(side_effect=BrokenPipeError))
+    worker._process = process = Mock()
+    worker.begin(3, row)
+    assert (worker.place, worker.program) == (3, pool.program_of(row))
+    process.is_alive.return_value = True
+    assert worker.ended() is process.exitcode
+    assert process.mock_calls == [call.join(3.0), call.is_alive(), call.kill(), call.join()]
+
+
 def test_a_process_that_does_not_end_is_killed(measured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "_END_S", 0.05)
     watch = Mock()

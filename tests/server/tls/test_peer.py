@@ -10,6 +10,7 @@ import pytest
 from portbench.certificates import DATE_S, DOMAIN, FOLDER, KEY_KINDS, KeyKind, blocks, chain, root, server_name
 from portbench.server.tls.handshake import Messages
 from portbench.server.tls.openssl import OpensslPeer
+from portbench.server.tls.openssl import peer as shared_peer
 from portbench.server.tls.peer import TlsFault, TlsPeer
 from tests.conftest import NO_ENGINE
 from tests.server.tls.clients import Meeting, client_context
@@ -47,6 +48,9 @@ def test_a_client_verifies_each_certificate_and_exchanges_bytes(peer: TlsPeer, k
     assert (meeting.server.cipher_suite or "").startswith("TLS_")
     if version == "1.2":
         assert kind.partition("-")[0].upper() in (meeting.server.cipher_suite or "")
+    else:
+        suites = {f"TLS_{each}" for each in ("AES_128_GCM_SHA256", "AES_256_GCM_SHA384", "CHACHA20_POLY1305_SHA256")}
+        assert meeting.server.cipher_suite in suites
     meeting.write(b"up" * 30_000)
     assert meeting.heard == b"up" * 30_000
     meeting.hear(meeting.server.send(b"down" * 30_000))
@@ -180,23 +184,29 @@ def test_the_peers_meet_each_other_and_the_seeded_one_repeats_its_bytes(kind: Ke
 
     def run() -> list[bytes]:
         server, client = seeded(1).accept(), seeded(2).connect(server_name(kind), root(kind))
-        sent = [client.send(b"early")]
+        sent, shaking = [client.send(b"early")], list[bool]()
         for _ in range(4):
             _, answer, _ = server.receive(sent[-1], DATE_S)
+            shaking.append(server.handshaking)
             _, answered, _ = client.receive(answer, DATE_S)
             sent += [answer, answered]
-        assert not server.handshaking and not client.handshaking
+        assert shaking == [True, False, False, False] and not client.handshaking
         return sent
 
     if kind == KIND:
-        assert run() == run()
-    server, client = OpensslPeer().accept(), seeded(2).connect(server_name(kind), root(kind))
-    said, heard = client.send(b"early"), b""
-    for _ in range(4):
-        plaintext, answer, _ = server.receive(said, DATE_S)
-        heard += plaintext
-        said = client.receive(answer, DATE_S)[1]
-    assert heard == b"early"
+        assert run() == run() and shared_peer() is shared_peer()
+    for calls in (seeded(2), OpensslPeer()):
+        server, client = OpensslPeer().accept(), calls.connect(server_name(kind), root(kind))
+        said, heard = client.send(b"early"), b""
+        for _ in range(4):
+            plaintext, answer, _ = server.receive(said, DATE_S)
+            assert (server.version is None) is (server.cipher_suite is None) is server.handshaking
+            heard += plaintext
+            said = client.receive(answer, DATE_S)[1]
+        assert heard == b"early"
+        server, client = OpensslPeer().accept(), calls.connect("elsewhere.test", root(kind))
+        with pytest.raises(TlsFault, match=r"(?i)cert|name"):
+            client.receive(server.receive(client.send(b""), DATE_S)[1], DATE_S)
 
 
 # ssl decodes a name beyond ASCII where no caller can catch its complaint.

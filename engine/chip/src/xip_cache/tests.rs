@@ -312,3 +312,20 @@ fn a_run_is_known_only_while_its_words_hit() {
         }
     }
 }
+
+#[test]
+fn each_written_line_of_a_set_is_written_back_once() {
+    let mut cache = cache();
+    let lines = [0, 1, 2, 3, 4, 5, 6, 7].map(|number| number * SETS as u32);
+    for line in lines {
+        let place = cache.fill(line).unwrap();
+        cache.set_dirty(place);
+    }
+    assert!(cache.is_dirty());
+    for line in lines {
+        cache.clean(line);
+    }
+    let mut back: Vec<u32> = cache.written_back.iter().map(|&(offset, _)| offset >> LINE_BYTES_LOG2).collect();
+    back.sort_unstable();
+    assert_eq!((back.as_slice(), cache.is_dirty()), (&lines[..], false));
+}

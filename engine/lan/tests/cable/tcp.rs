@@ -263,6 +263,8 @@ fn dhcp_gives_an_address_in_four_messages_and_renews_it() {
     let handle = board.sockets.add(dhcpv4::Socket::new());
     let mut offered = None;
     let at = board.run_until(PS_PER_S, "the lease", |board| {
+        // An offer is no address yet.
+        assert_eq!(board.lan.board_address().is_some(), board.lan.leases().iter().any(|lease| lease.bound));
         if let Some(dhcpv4::Event::Configured(config)) = board.sockets.get_mut::<dhcpv4::Socket>(handle).poll() {
             assert_eq!(config.router, Some(PC));
             assert_eq!(config.dns_servers.as_slice(), [PC]);

@@ -19,6 +19,14 @@ fn set(clocks: &mut Clocks, sys: &mut Sys, offset: u32, bits: u32) {
 }
 
 #[test]
+fn a_reset_has_the_frequencies_computed_anew() {
+    let (mut sys, mut clocks) = started();
+    sys.clock_sources_dirty = false;
+    clocks.reset(&mut sys);
+    assert!(sys.clock_sources_dirty);
+}
+
+#[test]
 fn reset_values() {
     let (mut sys, mut clocks) = started();
     for (offset, value) in [

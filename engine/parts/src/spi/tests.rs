@@ -73,6 +73,19 @@ fn reset_values() {
 }
 
 #[test]
+fn a_reset_lets_the_pins_idle() {
+    for mode in 0..4 {
+        let mut b = Bench::new(mode);
+        b.w(reg::DR, 0x55); // which leaves TX high
+        b.run(20 * SCK);
+        let levels = |b: &Bench| (b.sys.pins.function_out[function::SPI] >> 17 & 7) as u32;
+        assert_ne!(levels(&b), 1, "mode {mode}");
+        b.spi.reset(&mut b.sys);
+        assert_eq!(levels(&b), 1, "mode {mode}");
+    }
+}
+
+#[test]
 fn frames_have_the_timing_of_their_format() {
     // (mode as SPH << 1 | SPO, last edge, distance of frames) in half periods.
     for (mode, last, period) in [(0, 17, 19), (1, 17, 19), (2, 16, 16), (3, 16, 16)] {

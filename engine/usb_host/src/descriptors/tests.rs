@@ -86,6 +86,8 @@ fn an_impossible_length_ends_the_parse_and_keeps_what_came_before() {
 #[test]
 fn invalid_descriptors_are_refused_in_one_line() {
     assert!(parse_device(&[18, 1, 0, 2, 0, 0, 0, 7]).unwrap_err().contains("bMaxPacketSize0 is 7"));
+    let taken = (0..=255).filter(|&size| parse_max_packet0(&[18, 1, 0, 2, 0, 0, 0, size]) == Ok(size));
+    assert_eq!(taken.collect::<Vec<u8>>(), [8, 16, 32, 64]);
     assert!(parse_device(&[18, 1, 0, 2, 0, 0, 0, 64]).unwrap_err().contains("not 18"));
     assert!(parse_device(&[]).is_err());
     assert!(parse_configuration(&[9, 2, 8, 0, 1, 1, 0, 0, 0]).unwrap_err().contains("wTotalLength is 8"));
