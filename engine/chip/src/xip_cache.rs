@@ -117,6 +117,7 @@ struct Apart {
     from: Box<[[u16; 2]; SETS]>,
     page: u16,
     /// For each pane, the lines that [`Held`] shows; [`MANY_SHOWN`]: these and more.
+    #[snapshot(skip)]
     shown: [Vec<u32>; 4],
 }
 
