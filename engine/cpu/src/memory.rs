@@ -225,9 +225,9 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         self.translation.as_ref().map_or(&self.flash, |translation| &translation.cells)
     }
 
-    /// Shows the flash chip's pages of 4 KiB at other addresses, in a time that does not depend on how many change: what
-    /// the window has is read again when the cache next looks a line up. Changed code is decoded and translated again.
-    /// Returns whether there is any code in the panes that change.
+    /// Shows the flash chip's pages of 4 KiB at other addresses, in a time that does not depend on their number: a line of
+    /// the window is read again when the cache next looks it up. Changed code is decoded and translated again. Returns
+    /// whether there is any code in the panes that change.
     pub fn show_flash(&mut self, panes: Panes) -> bool {
         let mut translation = self.translation.take().unwrap_or_else(|| {
             self.xip.keep_apart();

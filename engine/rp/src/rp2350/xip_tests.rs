@@ -161,7 +161,7 @@ fn a_line_filled_before_the_translation_changed_must_be_flushed() {
     assert_eq!(bench.refusal(), "");
     bench.get(0x1000_0040).expect("flash");
     assert!(bench.refusal().contains("flash offset 0x000040, whose line in the cache is stale"));
-    // Nobody can tell what the window showed in between.
+    // A mapping that has passed leaves no trace.
     let mut bench = Bench::new();
     bench.get(0x1000_0040).expect("flash");
     bench.set(ATRANS, 0x400 << 16 | 1);

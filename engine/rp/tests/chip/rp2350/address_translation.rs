@@ -166,7 +166,7 @@ fn move_word(register: u16, value: u32) -> [u16; 4] {
     [low[0], low[1], high[0], high[1]]
 }
 
-/// Returns a program in SRAM that maps pages of flash, invalidates lines, reads them and calls what is there, for ever.
+/// Returns a program in SRAM that maps pages of flash, and invalidates, reads and calls lines of them, for ever.
 fn mapping(r: &mut SplitMix64) -> Vec<u8> {
     let mut code = Vec::new();
     for _ in 0..24 {
@@ -193,7 +193,8 @@ fn mapping(r: &mut SplitMix64) -> Vec<u8> {
     code.into_iter().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Runs such a program while its flash is programmed; returns what was seen of it, its last state and its instructions.
+/// Runs such a program while its flash is programmed; returns its registers and counts after each slice, a snapshot at
+/// the end, and the number of instructions.
 fn mapped(seed: u64, translated: bool, restored: bool) -> (Vec<String>, Vec<u8>, u64) {
     let mut r = SplitMix64::new(seed);
     // ADDS R0, #n; NOP; BX LR.
