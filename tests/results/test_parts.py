@@ -26,6 +26,7 @@ from portbench.results.histories.series import FigureChange
 from portbench.results.histories.store import entries_of, keep_finished, load
 from portbench.results.histories.table import step_said
 from portbench.results.model import Status
+from portbench.results.page import sections as page_sections
 from portbench.results.page.drawing import colour, log_axis
 from portbench.results.page.history import history_part
 from portbench.results.page.parts import Cell, Value
@@ -213,6 +214,14 @@ def test_a_short_chart_is_that_of_its_rows_and_a_reference_is_not_the_fastest_py
     assert ranking.drawing(panel, 600, 2) == ranking.drawing(two, 600)
     (panel,) = panels(run_of(other_row(1, runtime="c", family="native"), *rows))
     assert attribution._fastest(panel) == "r10" and [group.first.runtime for group in panel.groups][:2] == ["c", "r10"]
+
+
+def test_only_rows_with_settings_have_a_section_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    panel: Any = Mock(is_foreign=False)
+    for lines, is_foreign, has in ((["a"], False, True), ([], False, False), (["a"], True, False)):
+        monkeypatch.setattr(page_sections, "more", Mock(return_value=lines))
+        panel.is_foreign = is_foreign
+        assert (page_sections._settings(panel) is not None) is has
 
 
 def test_asv_gets_the_median_and_of_rates_the_inverse() -> None:

@@ -183,6 +183,13 @@ def test_after_its_pings_a_board_may_be_silent_for_its_whole_limit(
     assert bench.recording.error == "no whole exchange for 30 s after 1 exchanges"
 
 
+def test_a_board_that_is_called_may_be_silent_until_its_report(made: Callable[..., Bench]) -> None:
+    bench = made()
+    bench.say(b"listening", 1)
+    assert bench.until(400) == [] and bench.say(b"report", 401) == [(401, "write", b"yes")]
+    assert bench.until(999) == [(431, "abort")] and bench.recording.error is None
+
+
 def test_datagrams_are_answered_at_their_times_where_a_connection_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     bench, runs = Bench(), {"a": 3}
     monkeypatch.setattr(asyncio, "get_running_loop", lambda: bench)

@@ -508,6 +508,7 @@ impl Peripheral for Uart {
 
     fn reset(&mut self, sys: &mut Sys) {
         *self = Self::new(self.wires);
+        self.cts = self.cts_input(sys);
         self.update(sys);
     }
 }

@@ -114,6 +114,12 @@ def test_a_remote_board_is_its_url() -> None:
     assert select(bus.devices(), parse_selector(url), DEFINITION) == UsbDevice(port=url, location=url)
 
 
+def test_boards_of_this_pc_come_before_emulated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery.SystemBus, "devices", lambda self: [ONE])
+    monkeypatch.setattr(EmulatedBus, "devices", lambda self: [EMULATED])
+    assert default_bus(parse_selector("auto")).devices() == [ONE, EMULATED]
+
+
 def test_a_device_is_described_by_ids_serial_number_and_place() -> None:
     desk = replace(EMULATED, location="emulated:/tmp/portbench/desk", port=None)
     assert [each.describe() for each in (replace(ONE, port=None), desk, UsbDevice(serial_number="E0C9125B0D9B"))] == [
