@@ -192,7 +192,6 @@ impl<F: Fabric> Bus<F> {
     /// Appends the state of all but the world to a snapshot.
     pub(crate) fn save(&self, to: &mut Vec<u8>) {
         snapshot::save(&self.sys, to);
-        snapshot::save(&self.waits, to);
         snapshot::save(&self.waited, to);
         snapshot::save(&self.sio, to);
         snapshot::save(&self.blocks, to);
@@ -202,7 +201,6 @@ impl<F: Fabric> Bus<F> {
     /// Restores a new bus.
     pub(crate) fn restore(&mut self, from: &mut &[u8]) -> Result<(), Torn> {
         snapshot::restore(&mut self.sys, from)?;
-        snapshot::restore(&mut self.waits, from)?;
         snapshot::restore(&mut self.waited, from)?;
         snapshot::restore(&mut self.sio, from)?;
         snapshot::restore(&mut self.blocks, from)?;
