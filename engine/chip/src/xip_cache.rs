@@ -110,7 +110,7 @@ pub struct XipCache {
     pub(crate) missed_lines: Option<Box<MissedLines>>,
 }
 
-/// What the cache knows of its lines once their addresses are translated.
+/// Places of lines, once the addresses of flash are translated.
 #[derive(Snapshot)]
 struct Apart {
     /// The page of the flash chip that each line came from, and the one that the next line comes from.

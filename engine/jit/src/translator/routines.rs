@@ -249,7 +249,7 @@ fn call_engine(ops: &mut Assembler, layout: super::Layout, function: i32) {
     dynasm!(ops ; .arch x64 ; ret);
 }
 
-/// Calls a function that changes no register of the guest, for EDX and RCX. EDX: what EAX was.
+/// Calls a function that changes no register of the guest, for EDX and RCX. EDX: the former EAX.
 fn call_keeping(ops: &mut Assembler, function: i32) {
     dynasm!(ops
         ; .arch x64
