@@ -187,12 +187,6 @@ impl XipCache {
     #[inline]
     pub fn access_word(&mut self, offset: u32) -> u32 {
         self.accesses += 1;
-        self.look_up(offset)
-    }
-
-    /// Looks up an access that is counted already; returns its wait states.
-    #[inline]
-    pub fn look_up(&mut self, offset: u32) -> u32 {
         if self.hits(offset) { 0 } else { self.miss(offset, true) }
     }
 
