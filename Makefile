@@ -27,7 +27,7 @@ SEED ?= 1
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine fuzz fuzz-today fuzz-lib fuzz-chip quick build \
+.PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine test-arm fuzz fuzz-today fuzz-lib fuzz-chip quick build \
 	dependencies list boards publish site playground test-playground lint lint-python lint-engine clippy format lock clean
 
 # The lines above, as help.
@@ -65,6 +65,15 @@ test-engine:
 	@if [ -x $(BIN)/python ]; then PORTBENCH_BOOTROM=$$($(BIN)/python -m portbench_engine) && export PORTBENCH_BOOTROM; fi; \
 		output=$$({ $(CARGO_TEST) --tests && $(CARGO_TEST) --doc; } 2>&1); status=$$?; \
 		printf '%s\n' "$$output"; exit $$status
+
+# The engine's translated code for an Arm PC, under QEMU. It wants rustup's target aarch64-unknown-linux-gnu, or the source of Rust's
+# library (ARGS="-Zbuild-std=std,panic_unwind"), and gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user.
+test-arm:
+	@$(call need_cargo)
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+		cargo test --manifest-path $(ENGINE)/Cargo.toml --target aarch64-unknown-linux-gnu $(ARGS) \
+		--package portbench-armv8m --lib --package portbench-rp --test chip -- fuzz translated a_loop two_cores waits
 
 # Hostile guests on whole boards, with an ATmega too, and on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the
 # interpreter: make fuzz STEPS=10000000 SEED=7. See docs/evidence/testing.md.

@@ -10,7 +10,7 @@ mod exec;
 mod mpu;
 pub mod ppb;
 pub mod probed;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod translated;
 
 pub use chip::fault;

@@ -23,9 +23,9 @@ mod sau;
 #[cfg(test)]
 mod tests;
 mod time;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod translated;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[path = "untranslated.rs"]
 mod translated;
 

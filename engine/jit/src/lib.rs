@@ -1,7 +1,7 @@
 //! The JIT: often executed instructions, translated to the PC's machine code block by block.
 //!
-//! A block has the same effect as the interpreter, cycle by cycle, and stops at the same places. Only x86-64 is
-//! supported; other PCs, and rare cases, use the interpreter. Other crates are unaffected by blocks, except that a write
+//! A block has the same effect as the interpreter, cycle by cycle, and stops at the same places. It is assembled for x86-64,
+//! and lowered from there to AArch64 on an Arm PC; other PCs, and rare cases, use the interpreter. Other crates are unaffected by blocks, except that a write
 //! to memory with code must call [`cpu::Translations::forget`].
 //!
 //! This crate has what does not depend on the instruction set: the buffer, the table of blocks, the code that they share,
@@ -9,9 +9,9 @@
 
 #![warn(missing_docs, unreachable_pub)]
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod translator;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[path = "untranslated.rs"]
 mod translator;
 

@@ -6,6 +6,9 @@ use region::{Allocation, Protection};
 /// Bytes of code, after which all of it is dropped. Only the written part takes memory. CircuitPython fills 6 MB in the
 /// interpreter workload; a hostile guest fills everything.
 pub(super) const SIZE: usize = 16 << 20;
+/// Apple's Arm PCs do not make changed pages of a hardened program executable. They have memory of the kind `MAP_JIT`, as
+/// which `region` allocates this: each thread either writes to all of it or executes it.
+const APPLE: bool = cfg!(all(target_os = "macos", target_arch = "aarch64"));
 /// Most links.
 const LINKS: usize = 1 << 18;
 
@@ -25,9 +28,12 @@ impl Buffer {
     pub(crate) fn new(size: usize) -> Option<Self> {
         let size = size.next_multiple_of(region::page::size());
         let bytes = LINKS * size_of::<usize>();
-        let mut pages = region::alloc(size + bytes, Protection::READ).ok()?;
-        // SAFETY: these pages belong to this buffer, and no code is in them.
-        unsafe { region::protect(pages.as_mut_ptr::<u8>().add(size), bytes, Protection::READ_WRITE) }.ok()?;
+        let unused = if APPLE { Protection::READ_WRITE_EXECUTE } else { Protection::READ };
+        let mut pages = region::alloc(size + bytes, unused).ok()?;
+        if !APPLE {
+            // SAFETY: these pages belong to this buffer, and no code is in them.
+            unsafe { region::protect(pages.as_mut_ptr::<u8>().add(size), bytes, Protection::READ_WRITE) }.ok()?;
+        }
         Some(Self { pages, size, used: 0, links: 0 })
     }
 
@@ -61,7 +67,10 @@ impl Buffer {
         assert!(link < self.links);
         let at = self.size + link * size_of::<usize>();
         // SAFETY: that is inside the buffer's writable part, aligned, and code of a running block only reads it.
-        unsafe { self.pages.as_mut_ptr::<u8>().add(at).cast::<usize>().write(address) }
+        unsafe {
+            let link = self.pages.as_mut_ptr::<u8>().add(at).cast::<usize>();
+            if APPLE { written(|| link.write(address)) } else { link.write(address) }
+        }
     }
 
     /// Adds `code`, assembled for [`Self::next`], if there is room. Returns false if the system refuses; then nothing
@@ -72,11 +81,23 @@ impl Buffer {
         // executed.
         let added = unsafe {
             let start = self.pages.as_mut_ptr::<u8>().add(self.used);
-            region::protect(start, code.len(), Protection::READ_WRITE).is_ok() && {
-                std::ptr::copy_nonoverlapping(code.as_ptr(), start, code.len());
-                region::protect(start, code.len(), Protection::READ_EXECUTE).is_ok()
+            let copy = || std::ptr::copy_nonoverlapping(code.as_ptr(), start, code.len());
+            if APPLE {
+                written(copy);
+                true
+            } else {
+                region::protect(start, code.len(), Protection::READ_WRITE).is_ok() && {
+                    copy();
+                    region::protect(start, code.len(), Protection::READ_EXECUTE).is_ok()
+                }
             }
         };
+        #[cfg(target_arch = "aarch64")]
+        if added {
+            // SAFETY: these bytes were just written, and are readable.
+            let code = unsafe { std::slice::from_raw_parts(self.next() as *const u8, code.len()) };
+            dynasmrt::cache_control::synchronize_icache(code);
+        }
         self.used = (self.used + code.len()).next_multiple_of(16).min(self.size);
         added
     }
@@ -89,5 +110,24 @@ impl Buffer {
 
     pub(crate) fn used(&self) -> usize {
         self.used
+    }
+}
+
+/// Writes to memory of the kind `MAP_JIT`, none of which this thread executes until then.
+unsafe fn written(write: impl FnOnce()) {
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    unsafe extern "C" {
+        fn pthread_jit_write_protect_np(enabled: std::ffi::c_int);
+    }
+    // SAFETY: Apple's documents let a thread change this at any time, for itself.
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    unsafe {
+        pthread_jit_write_protect_np(0);
+    }
+    write();
+    // SAFETY: the same.
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    unsafe {
+        pthread_jit_write_protect_np(1);
     }
 }

@@ -61,6 +61,18 @@ pub(super) struct Seen {
     misses: u64,
 }
 
+/// Defines a function with the calling convention of translated code.
+macro_rules! called {
+    ($(#[$attribute:meta])* fn $($function:tt)*) => {
+        #[cfg(target_arch = "x86_64")]
+        $(#[$attribute])*
+        extern "sysv64" fn $($function)*
+        #[cfg(target_arch = "aarch64")]
+        $(#[$attribute])*
+        extern "C" fn $($function)*
+    };
+}
+
 /// Data that translated code reads and writes at fixed offsets, during one [`super::Translated::run`].
 #[repr(C)]
 pub(super) struct Context {
@@ -242,152 +254,162 @@ where
     value
 }
 
-// In one place only: inlined into its callers, too, its closure would be called instead of inlined here.
-#[inline(never)]
-extern "sysv64" fn load<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
-where
-    A: Translate<Core: Accesses<A, B>>,
-    B: Bus<A>,
-{
-    carry_out::<A, B>(context, address, |core, mem, bus| core.load::<SIZE>(mem, bus, address))
-}
-
-/// Reads a register in a block that is a loop and changes no memory. If the pass before this read had the same registers
-/// and read the same, the passes up to the limit are the same too, and only take their time.
-extern "sysv64" fn poll<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
-where
-    A: Translate<Core: Accesses<A, B>>,
-    B: Bus<A>,
-{
-    // SAFETY: as above.
-    let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
-    let value = load::<SIZE, A, B>(context, address);
-    // SAFETY: as above, and the call is over.
-    let (context, core, bus) =
-        unsafe { (&mut *context, &mut *(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
-    // SAFETY: the same.
-    let mem = unsafe { &mut *context.mem.cast::<Memory<B::Map, A>>() };
-    let pass = std::mem::take(&mut context.pass);
-    let Memory { translated: Translated { seen: before, mistakes, .. }, xip, .. } = mem;
-    let seen = Seen {
-        start: context.polling,
-        pc: core.pc(),
-        address,
-        value,
-        registers: core.state(),
-        cycles: start,
-        executed: context.executed,
-        fetched: context.fetched,
-        misses: xip.misses,
-    };
-    let before = std::mem::replace(before, seen);
-    let executed: [u64; 3] = std::array::from_fn(|source| seen.executed[source].wrapping_sub(before.executed[source]));
-    // With fewer or more instructions it was not one pass from there to here.
-    let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(instructions(more) as u32));
-    let one_pass = pass == [seen.start, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];
-    let same = one_pass
-        && (before.start, before.pc, before.address) == (seen.start, seen.pc, seen.address)
-        && before.value == value
-        && before.registers == seen.registers
-        // The next pass may take less time than one with a miss.
-        && before.misses == seen.misses;
-    if !same || context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
-        return value;
+called! {
+    // In one place only: inlined into its callers, too, its closure would be called instead of inlined here.
+    #[inline(never)]
+    fn load<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
+    where
+        A: Translate<Core: Accesses<A, B>>,
+        B: Bus<A>,
+    {
+        carry_out::<A, B>(context, address, |core, mem, bus| core.load::<SIZE>(mem, bus, address))
     }
-    let (anything, past) = (mistakes.makes(Mistake::WaitForAnything), mistakes.makes(Mistake::WaitPastLimit));
-    let (core_index, accessed, generation) = (core.index(), bus.sys().cycle, mem.translated.generation());
-    let (cycles, began) = (start - before.cycles, start - u64::from(context.spent));
-    let mut passes = 0;
-    while let Some(until) = bus.steady_until(core_index, address).or(anything.then_some(u64::MAX)) {
-        // The next event may have been put off since this turn began.
-        context.limit = context.limit.max(bus.sys().stops_at());
-        // The last read begins before the limit, and reads before the value changes.
-        let before_limit = (context.limit - 1 - began) / cycles + u64::from(past);
-        passes = before_limit.min((until - 1).saturating_sub(start) / cycles).max(passes);
-        // The other instructions of a pass cannot tell whether this event has come.
-        if until != u64::MAX || !bus.pass_event(mem) {
-            break;
-        }
-        let same = mem.translated.generation() == generation
-            && mem.xip.misses == seen.misses
-            && bus.read(mem, Master::Core(core_index), address, SIZE) == Ok(value);
-        if !bus.sys_mut().goes_on(context.limit) || !same {
-            break;
-        }
-    }
-    core.wait(passes * cycles);
-    bus.sys_mut().cycle = accessed + passes * cycles;
-    for (count, more) in context.executed.iter_mut().zip(executed) {
-        *count = count.wrapping_add(passes * more);
-    }
-    context.fetched = context.fetched.wrapping_add(passes * seen.fetched.wrapping_sub(before.fetched));
-    value
 }
-
-/// Executes the instruction at the PC.
-extern "sysv64" fn execute<A, B>(context: *mut Context) -> u32
-where
-    A: Translate<Core: Accesses<A, B>>,
-    B: Bus<A>,
-{
-    // It may read the cache's counters.
-    let address = B::Map::CACHE_REGISTERS.base;
-    carry_out::<A, B>(context, address, |core, mem, bus| core.execute(mem, bus).map(|()| 0))
-}
-
-extern "sysv64" fn store<const SIZE: u32, A, B>(context: *mut Context, address: u32, value: u32) -> u32
-where
-    A: Translate<Core: Accesses<A, B>>,
-    B: Bus<A>,
-{
-    carry_out::<A, B>(context, address, |core, mem, bus| {
-        let in_flash = core.pc().wrapping_sub(B::Map::FLASH.base) < mem.flash_size() as u32;
-        core.store::<SIZE>(mem, bus, address, value)?;
-        if in_flash && !B::Map::SRAM.contains(address) && mem.xip.offline {
-            // The rest of this flash can no longer be fetched.
-            bus.sys_mut().attention = true;
-        }
-        Ok(0)
-    })
-}
-
-/// Returns the wait states of a fetch or literal read that missed the cache. Its access is counted already.
-extern "sysv64" fn miss<A: Translate, M: Map>(context: *mut Context, offset: u32) -> u32 {
-    // SAFETY: as above. Only the cache and the flash are accessed, and the access does not panic.
-    let mem = unsafe { &mut *(*context).mem.cast::<Memory<M, A>>() };
-    mem.look_up(offset)
-}
-
-/// Reads a word of the core's IO port into the context's value; 0: the read must pass the bus.
-extern "sysv64" fn read_port<A: Translate, B: Bus<A>>(context: *mut Context, address: u32, cycle: u64) -> u32 {
-    // SAFETY: as above. A register changes, which does not panic.
-    let (context, core, bus) =
-        unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
-    let value = bus.read_port(core.index(), address, cycle);
-    context.value = value.unwrap_or_default();
-    u32::from(value.is_some())
-}
-
-/// Writes the context's value to a word of the core's IO port; 0: the write must pass the bus.
-extern "sysv64" fn write_port<A: Translate, B: Bus<A>>(context: *mut Context, address: u32, cycle: u64) -> u32 {
-    // SAFETY: the same.
-    let (context, core, bus) =
-        unsafe { (&*context, &*(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
-    u32::from(bus.write_port(core.index(), address, context.value, cycle))
-}
-
-/// Permits an access of `kind` to SRAM in a window, or reads a register at the address `offset`; 0: it needs the true
-/// order.
-extern "sysv64" fn touch<A: Translate, B: Bus<A>>(context: *mut Context, offset: u32, kind: u32) -> u32 {
-    if kind == ahead::PEEK {
+called! {
+    /// Reads a register in a block that is a loop and changes no memory. If the pass before this read had the same
+    /// registers and read the same, the passes up to the limit are the same too, and only take their time.
+    fn poll<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
+    where
+        A: Translate<Core: Accesses<A, B>>,
+        B: Bus<A>,
+    {
         // SAFETY: as above.
+        let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
+        let value = load::<SIZE, A, B>(context, address);
+        // SAFETY: as above, and the call is over.
         let (context, core, bus) =
-            unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &*(*context).bus.cast::<B>()) };
-        let value = bus.peek(core.index(), offset);
-        context.value = value.unwrap_or_default();
-        return u32::from(value.is_some());
+            unsafe { (&mut *context, &mut *(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
+        // SAFETY: the same.
+        let mem = unsafe { &mut *context.mem.cast::<Memory<B::Map, A>>() };
+        let pass = std::mem::take(&mut context.pass);
+        let Memory { translated: Translated { seen: before, mistakes, .. }, xip, .. } = mem;
+        let seen = Seen {
+            start: context.polling,
+            pc: core.pc(),
+            address,
+            value,
+            registers: core.state(),
+            cycles: start,
+            executed: context.executed,
+            fetched: context.fetched,
+            misses: xip.misses,
+        };
+        let before = std::mem::replace(before, seen);
+        let more = |source: usize| seen.executed[source].wrapping_sub(before.executed[source]);
+        let executed: [u64; 3] = std::array::from_fn(more);
+        // With fewer or more instructions it was not one pass from there to here.
+        let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(instructions(more) as u32));
+        let one_pass = pass == [seen.start, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];
+        let same = one_pass
+            && (before.start, before.pc, before.address) == (seen.start, seen.pc, seen.address)
+            && before.value == value
+            && before.registers == seen.registers
+            // The next pass may take less time than one with a miss.
+            && before.misses == seen.misses;
+        if !same || context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
+            return value;
+        }
+        let (anything, past) = (mistakes.makes(Mistake::WaitForAnything), mistakes.makes(Mistake::WaitPastLimit));
+        let (core_index, accessed, generation) = (core.index(), bus.sys().cycle, mem.translated.generation());
+        let (cycles, began) = (start - before.cycles, start - u64::from(context.spent));
+        let mut passes = 0;
+        while let Some(until) = bus.steady_until(core_index, address).or(anything.then_some(u64::MAX)) {
+            // The next event may have been put off since this turn began.
+            context.limit = context.limit.max(bus.sys().stops_at());
+            // The last read begins before the limit, and reads before the value changes.
+            let before_limit = (context.limit - 1 - began) / cycles + u64::from(past);
+            passes = before_limit.min((until - 1).saturating_sub(start) / cycles).max(passes);
+            // The other instructions of a pass cannot tell whether this event has come.
+            if until != u64::MAX || !bus.pass_event(mem) {
+                break;
+            }
+            let same = mem.translated.generation() == generation
+                && mem.xip.misses == seen.misses
+                && bus.read(mem, Master::Core(core_index), address, SIZE) == Ok(value);
+            if !bus.sys_mut().goes_on(context.limit) || !same {
+                break;
+            }
+        }
+        core.wait(passes * cycles);
+        bus.sys_mut().cycle = accessed + passes * cycles;
+        for (count, more) in context.executed.iter_mut().zip(executed) {
+            *count = count.wrapping_add(passes * more);
+        }
+        context.fetched = context.fetched.wrapping_add(passes * seen.fetched.wrapping_sub(before.fetched));
+        value
     }
-    // SAFETY: as above. The tables neither move nor grow.
-    let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<B::Map, A>>(), (*context).role) };
-    u32::from(ahead::touch(mem, role, offset, kind))
+}
+called! {
+    /// Executes the instruction at the PC.
+    fn execute<A, B>(context: *mut Context) -> u32
+    where
+        A: Translate<Core: Accesses<A, B>>,
+        B: Bus<A>,
+    {
+        // It may read the cache's counters.
+        let address = B::Map::CACHE_REGISTERS.base;
+        carry_out::<A, B>(context, address, |core, mem, bus| core.execute(mem, bus).map(|()| 0))
+    }
+}
+called! {
+    fn store<const SIZE: u32, A, B>(context: *mut Context, address: u32, value: u32) -> u32
+    where
+        A: Translate<Core: Accesses<A, B>>,
+        B: Bus<A>,
+    {
+        carry_out::<A, B>(context, address, |core, mem, bus| {
+            let in_flash = core.pc().wrapping_sub(B::Map::FLASH.base) < mem.flash_size() as u32;
+            core.store::<SIZE>(mem, bus, address, value)?;
+            if in_flash && !B::Map::SRAM.contains(address) && mem.xip.offline {
+                // The rest of this flash can no longer be fetched.
+                bus.sys_mut().attention = true;
+            }
+            Ok(0)
+        })
+    }
+}
+called! {
+    /// Returns the wait states of a fetch or literal read that missed the cache. Its access is counted already.
+    fn miss<A: Translate, M: Map>(context: *mut Context, offset: u32) -> u32 {
+        // SAFETY: as above. Only the cache and the flash are accessed, and the access does not panic.
+        let mem = unsafe { &mut *(*context).mem.cast::<Memory<M, A>>() };
+        mem.look_up(offset)
+    }
+}
+called! {
+    /// Reads a word of the core's IO port into the context's value; 0: the read must pass the bus.
+    fn read_port<A: Translate, B: Bus<A>>(context: *mut Context, address: u32, cycle: u64) -> u32 {
+        // SAFETY: as above. A register changes, which does not panic.
+        let (context, core, bus) =
+            unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
+        let value = bus.read_port(core.index(), address, cycle);
+        context.value = value.unwrap_or_default();
+        u32::from(value.is_some())
+    }
+}
+called! {
+    /// Writes the context's value to a word of the core's IO port; 0: the write must pass the bus.
+    fn write_port<A: Translate, B: Bus<A>>(context: *mut Context, address: u32, cycle: u64) -> u32 {
+        // SAFETY: the same.
+        let (context, core, bus) =
+            unsafe { (&*context, &*(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
+        u32::from(bus.write_port(core.index(), address, context.value, cycle))
+    }
+}
+called! {
+    /// Permits an access of `kind` to SRAM in a window, or reads a register at the address `offset`; 0: it needs the true
+    /// order.
+    fn touch<A: Translate, B: Bus<A>>(context: *mut Context, offset: u32, kind: u32) -> u32 {
+        if kind == ahead::PEEK {
+            // SAFETY: as above.
+            let (context, core, bus) =
+                unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &*(*context).bus.cast::<B>()) };
+            let value = bus.peek(core.index(), offset);
+            context.value = value.unwrap_or_default();
+            return u32::from(value.is_some());
+        }
+        // SAFETY: as above. The tables neither move nor grow.
+        let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<B::Map, A>>(), (*context).role) };
+        u32::from(ahead::touch(mem, role, offset, kind))
+    }
 }

@@ -216,6 +216,21 @@ mistakes! {
     /// The path of an IT block whose condition does not hold takes no time.
     SkippedFree,
     ;
+    /// Those of lowering to the code of AArch64.
+    OF_LOWERING:
+    /// CMC leaves the carry.
+    CmcForgotten,
+    /// The carry of a shift is a bit next to it.
+    CarryBesideIt,
+    /// The offset of an access with an index is forgotten.
+    OffsetForgotten,
+    /// DIV divides with signs.
+    DivSigned,
+    /// A constant that is moved has no bits 16 to 31.
+    ConstantHalved,
+    /// XOR leaves the flags.
+    XorFlagless,
+    ;
 }
 
 /// The mistake of one chip's translator.

@@ -3,6 +3,9 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(any(target_arch = "aarch64", feature = "mistakes"))]
+#[cfg_attr(not(target_arch = "aarch64"), allow(dead_code, reason = "only Arm PCs execute it"))]
+mod aarch64;
 mod accesses;
 pub mod ahead;
 mod block;
@@ -175,7 +178,10 @@ const WORTHWHILE: u64 = 16;
 /// Predecoded slots per granule, the unit in which blocks are looked up.
 const GRANULE_SLOTS: usize = 16;
 
+#[cfg(target_arch = "x86_64")]
 type Enter<C> = unsafe extern "sysv64" fn(*mut C, *mut Context, usize) -> u32;
+#[cfg(target_arch = "aarch64")]
+type Enter<C> = unsafe extern "C" fn(*mut C, *mut Context, usize) -> u32;
 
 /// The slots of a block's instructions.
 #[derive(Clone, Copy)]
@@ -498,6 +504,12 @@ fn make<M: Map, A: Translate>(
     let (routines, at) = (blocks.routines, blocks.buffer.next());
     let room = Room { code: at, links: blocks.buffer.next_link() };
     let block = Block::new(mem, &routines, part, counting, ahead, pc, room).make();
+    #[cfg(any(target_arch = "aarch64", feature = "mistakes"))]
+    let block = block.and_then(|made| {
+        let lowered = aarch64::lower(&made.code, at, &mem.translated.mistakes);
+        debug_assert!(lowered.is_some(), "code of the block at {pc:#x} that AArch64 cannot have");
+        Some(part::Made { code: if cfg!(target_arch = "aarch64") { lowered?.bytes } else { made.code }, ..made })
+    });
     let blocks = mem.translated.blocks.as_mut()?;
     let Some(block) = block else {
         blocks.heat[slot] = NEVER;

@@ -82,7 +82,7 @@ pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
 /// Addresses of the shared code.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Routines {
-    /// `extern "sysv64" fn(&mut Core, &mut Context, block: usize) -> u32`.
+    /// [`super::Enter`].
     pub enter: usize,
     /// Exits with the PC in ECX and the last word fetched in EDX.
     pub leave: usize,
@@ -211,7 +211,24 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
             call_engine(&mut ops, A::LAYOUT, helper + 8 * size as i32);
         }
     }
-    Some((ops.finalize().ok()?, routines))
+    let code = ops.finalize().ok()?;
+    #[cfg(target_arch = "aarch64")]
+    let code = lower(&code, base, &mut routines)?;
+    Some((code, routines))
+}
+
+/// Lowers the shared code, and says where the routines are then.
+#[cfg(target_arch = "aarch64")]
+fn lower(code: &[u8], base: usize, routines: &mut Routines) -> Option<Vec<u8>> {
+    let mut lowered = super::aarch64::lower(code, base, &super::Mistakes::default())?;
+    let Routines { enter, leave, bail, no_block, cross_region_jump, miss, touch, port, execute, load, store, poll } =
+        routines;
+    let single = [enter, leave, bail, no_block, cross_region_jump, miss, touch, execute];
+    for routine in single.into_iter().chain(port).chain(load).chain(store).chain(poll) {
+        *routine = lowered.place(*routine);
+    }
+    routines.enter = lowered.add_entry(routines.enter)?;
+    Some(lowered.bytes)
 }
 
 /// Jumps to the block at offset EDX of the region whose slots start at `slots`, with the guest's address in ECX.

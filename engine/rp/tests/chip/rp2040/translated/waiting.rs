@@ -3,7 +3,6 @@
 use super::state;
 use crate::rp2040::common::{DATA, NVIC_ISER, Random, Rig, SIO, asm};
 use chip::mcu::Mcu;
-#[cfg(target_arch = "x86_64")]
 use jit::mistakes::Mistake;
 use rp::rp2040::bus::Master;
 use rp::rp2040::memory::{Memory, XIP_BASE};
@@ -121,12 +120,9 @@ fn a_loop_that_waits_sees_what_it_sees_when_interpreted() {
 }
 
 /// Mistakes with loops that wait, which are rare among random programs.
-#[cfg(target_arch = "x86_64")]
 pub(super) const MISTAKES: [Mistake; 3] = [Mistake::WaitPastLimit, Mistake::WaitForAnything, AFTER_OTHER];
-#[cfg(target_arch = "x86_64")]
 const AFTER_OTHER: Mistake = Mistake::WaitAfterOther;
 
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn every_mistake_with_such_a_loop_is_found() {
     let found = |&mistake: &Mistake| first_difference(200, &|mem| mem.translated.make_mistake(mistake)).is_some();
@@ -137,7 +133,6 @@ fn every_mistake_with_such_a_loop_is_found() {
 
 /// The loop reads a register once, then SRAM twice, then the register again, with the same values in all registers. A
 /// word is counted up in between.
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn a_loop_that_was_left_has_not_waited() {
     let counted = |change: &dyn Fn(&mut Memory)| {
