@@ -6,7 +6,7 @@ pub mod w5100s;
 pub mod w5200;
 pub(crate) mod w5500;
 
-use sim::{Ps, Snapshot};
+use sim::{Lanes, Ps, Snapshot};
 
 use crate::time::interrupt_assert_wait;
 use crate::wire::{IpAddr, Mac};
@@ -64,6 +64,10 @@ pub trait Model: Send + Sized + 'static {
 
     // The following defaults hold for chips without features beyond the W5500's.
 
+    /// Returns the pins of the next SPI byte.
+    fn lanes(_chip: &Wiznet<Self>) -> Lanes {
+        Lanes::SINGLE
+    }
     /// Called after the registers have their reset values.
     fn reset(_chip: &mut Wiznet<Self>) {}
     /// Returns whether a pending interrupt asserts INTn.
