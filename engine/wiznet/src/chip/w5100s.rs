@@ -9,7 +9,7 @@ mod phy;
 mod registers;
 mod socketless;
 
-use sim::{PS_PER_MS, PS_PER_NS, PS_PER_S, Ps, Snapshot};
+use sim::{Lanes, PS_PER_MS, PS_PER_NS, PS_PER_S, Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -96,6 +96,10 @@ impl Model for W5100sModel {
             }
         }
         miso
+    }
+
+    fn lanes(chip: &W5100S) -> Lanes {
+        Lanes { out: Some(chip.spi.miso), ..Lanes::SINGLE }
     }
 
     fn read_common(chip: &W5100S, address: u16) -> u8 {

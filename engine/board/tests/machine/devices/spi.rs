@@ -203,6 +203,17 @@ fn a_pin_without_the_spi_function_carries_nothing() {
     assert_eq!(taken(&log), []);
 }
 
+/// Exchanges a byte on GPIO 18, 19 and 16.
+fn clock_byte(rig: &mut Rig, byte: u8) -> u8 {
+    (0..8).rev().fold(0, |read, bit| {
+        rig.output(19, byte & (1 << bit) != 0);
+        rig.output(18, true);
+        let miso = rig.input(16);
+        rig.output(18, false);
+        (read << 1) | u8::from(miso)
+    })
+}
+
 #[test]
 fn gpio_can_clock_a_device() {
     let log = Log::default();
@@ -213,19 +224,31 @@ fn gpio_can_clock_a_device() {
     rig.output(22, false);
     rig.function(16, function::SIO);
     taken(&log);
-    let mut clock_byte = |byte: u8| {
-        (0..8).rev().fold(0, |read, bit| {
-            rig.output(19, byte & (1 << bit) != 0);
-            rig.output(18, true);
-            let miso = rig.input(16);
-            rig.output(18, false);
-            (read << 1) | u8::from(miso)
-        })
-    };
-    clock_byte(0x96);
-    assert_eq!(clock_byte(0x00), 0x3c, "the answer to the first byte comes with the second");
+    clock_byte(&mut rig, 0x96);
+    assert_eq!(clock_byte(&mut rig, 0x00), 0x3c, "the answer to the first byte comes with the second");
     let seen: Vec<(u8, Seen)> = taken(&log).into_iter().map(|(_, answer, seen)| (answer, seen)).collect();
     assert_eq!(seen, [(0x3c, Seen::Byte(0x96)), (0x3c, Seen::Byte(0x00))]);
+}
+
+#[test]
+fn gpio_reads_an_ethernet_chip_in_the_byte_that_it_names() {
+    let mut rig = Rig::new(|wiring| {
+        let side = SidePins::default();
+        let wires = |csn| SpiWires { spi: None, sck: 18, mosi: 19, miso: 16, io: None, csn, side };
+        wiring.attach_spi(wires(17), wiznet::W5500::new(wiznet::Config::default()));
+        wiring.attach_spi(wires(22), wiznet::chip::w5100s::W5100S::new(wiznet::Config::default()));
+    });
+    [17, 22].into_iter().for_each(|csn| rig.output(csn, true));
+    rig.output(18, false);
+    rig.function(16, function::SIO);
+    rig.run(10 * PS_PER_MS);
+    // VERSIONR, and the low byte of RTR.
+    for (csn, frame, value) in [(17, [0x00, 0x39, 0x00, 0x00], 4), (22, [0x0f, 0x00, 0x18, 0x00], 0xd0)] {
+        rig.output(csn, false);
+        let read = frame.map(|byte| clock_byte(&mut rig, byte));
+        rig.output(csn, true);
+        assert_eq!(read[3], value);
+    }
 }
 
 /// A memory of one byte. A command on one lane has the number of those for the next byte, which is written; a byte
