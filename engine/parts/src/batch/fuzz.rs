@@ -317,7 +317,7 @@ fn waiter(random: &mut SplitMix64) -> Vec<u32> {
 }
 
 fn set_up<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, machine: u32, sensible: bool) {
-    let lanes = pair.1;
+    let lanes = if random.one_in(6) { [1, 2, 4][random.below32(3) as usize] } else { pair.1 };
     let code = if sensible { shifter(random, lanes) } else { program(random, lanes) };
     start(pair, random, machine, &code, sensible);
 }
@@ -349,7 +349,8 @@ fn start<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, machine: u32,
         let next = pair.cycle() + 2;
         pair.run(next);
     }
-    let usual = 1 << 29 | random.below32(2) << 26 | pair.1 << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
+    let out = code.iter().find(|&i| i & 0xe0e0 == 0x6000).map_or(pair.1, |i| i & 7);
+    let usual = 1 << 29 | random.below32(2) << 26 | out << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
     pair.w(at + 0x14, if sensible { usual } else { pinctrl(random, pair.1) });
     pair.w(PIO[0] + 0x10 + 4 * machine, random.draw32());
     if sensible {
@@ -471,7 +472,8 @@ fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
     for word in 0..128 {
         pair.w(RAM + 4 * word, random.draw32());
     }
-    pair.w(PIO[0] + 0x38, if random.one_in(3) { 0 } else { ((1 << pair.1) - 1) << DATA });
+    let some = if random.one_in(6) { random.draw32() } else { u32::MAX };
+    pair.w(PIO[0] + 0x38, if random.one_in(3) { 0 } else { (some & ((1 << pair.1) - 1)) << DATA });
     let sensible = !random.one_in(4);
     set_up(&mut pair, random, 0, sensible);
     if random.one_in(if sensible { 20 } else { 4 }) {
