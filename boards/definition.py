@@ -99,18 +99,18 @@ class _Wired:
 
 @checked_dataclass(frozen=True, config=_STRICT)
 class _OnSpi(_Wired):
-    """A device on an SPI bus of the microcontroller; pins are GPIO numbers."""
+    """A device on an SPI bus of the microcontroller, or on pins of PIO; pins are GPIO numbers."""
 
-    bus: Literal["spi0", "spi1"]
+    bus: Literal["spi0", "spi1", "pio"]
     sck_pin: _Pin
     mosi_pin: _Pin
     miso_pin: _Pin
     csn_pin: _Pin
 
     @property
-    def spi_id(self) -> int:
-        """The bus by its number, as `machine.SPI` takes it."""
-        return int(self.bus.removeprefix("spi"))
+    def spi_id(self) -> int | None:
+        """The bus by its number, as `machine.SPI` takes it; None: PIO is the bus."""
+        return None if self.bus == "pio" else int(self.bus.removeprefix("spi"))
 
 
 @checked_dataclass(frozen=True, config=_STRICT)
@@ -134,6 +134,9 @@ class Ethernet(_OnSpi):
     chip: _Text
     default_hz: Annotated[StrictInt, Field(ge=1, le=133_000_000)]
     """SPI clock that the runtime chooses by default."""
+    io2_pin: _Pin | None = None
+    io3_pin: _Pin | None = None
+    """With MOSI and MISO as IO0 and IO1, those of a chip with four data lines."""
     rstn_pin: _Pin | None = None
     intn_pin: _Pin | None = None
 

@@ -221,12 +221,12 @@ class ImageStore:
         """
         try:
             from portbench_engine._native import bootrom_path
-            from portbench_engine.boot_rom import BOOT_ROMS
+            from portbench_engine.boot_rom import BOOT_ROMS, die
         except ImportError:
             return  # reported where the board is opened
-        if mcu not in BOOT_ROMS:
+        if die(mcu) not in BOOT_ROMS:
             return
-        known, (_, path) = BOOT_ROMS[mcu], bootrom_path(mcu)
+        known, (_, path) = BOOT_ROMS[die(mcu)], bootrom_path(mcu)
         if known.url is None or path.exists() or (self.folder is not None and (self.folder / path.name).exists()):
             return  # its content is checked when it is read
 

@@ -45,9 +45,9 @@ _IRQS = {
 
 def exception_name(number: int, mcu: str = "RP2040") -> str:
     """Return the name of an exception by its number in xPSR, as `SysTick` or `USBCTRL_IRQ`, or of a trap."""
-    irq = number - 16
-    if 0 <= irq < len(_IRQS[mcu]):
-        return _IRQS[mcu][irq]
+    irq, names = number - 16, _IRQS["RP2350" if mcu.startswith("RP235") else mcu]
+    if 0 <= irq < len(names):
+        return names[irq]
     if number >= _TRAPS:
         return f"trap {number - _TRAPS}"
     return _EXCEPTIONS.get(number, f"exception {number}")

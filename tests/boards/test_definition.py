@@ -53,6 +53,7 @@ def test_the_boards_are_known() -> None:
     assert asdict(w5500.network) == {
         **{"kind": "ethernet", "chip": "W5500", "bus": "spi0", "default_hz": 20_000_000},
         **{"sck_pin": 18, "mosi_pin": 19, "miso_pin": 16, "csn_pin": 17, "rstn_pin": 20, "intn_pin": 21},
+        **{"io2_pin": None, "io3_pin": None},
     }
     assert w5500.network.spi_id == 0 and w5100s.network.chip == "W5100S"
 
@@ -154,7 +155,7 @@ def test_a_users_file_that_is_wrong_is_named(tmp_path: Path, monkeypatch: pytest
         ("sck_pin = 18", "sck_pin = 18\nsda_pin = 1", "network.sda_pin is 1; the key is unknown, remove it"),
         ('"ethernet"', '"token-ring"', "network.kind is 'token-ring'; input should be 'ethernet' or 'wifi'"),
         ('kind = "ethernet"', "", "network.kind is absent; input should be 'ethernet' or 'wifi'"),
-        ('"spi0"', '"spi2"', "network.bus is 'spi2'; input should be 'spi0' or 'spi1'"),
+        ('"spi0"', '"spi2"', "network.bus is 'spi2'; input should be 'spi0', 'spi1' or 'pio'"),
         ('"2e8a:0005"', '"2e8a"', "usb.micropython: '2e8a' is not a USB id; write one such as \"2e8a:0005\""),
         ('"2e8a:0005"', "5", "usb.micropython: 5 is not a USB id"),
         ('mcu = "RP2040"', 'mcu = ""', "mcu is ''; string should have at least 1 character"),

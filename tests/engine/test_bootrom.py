@@ -76,7 +76,7 @@ def test_the_rp2350_has_its_own(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_ours_takes_its_place(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert bootrom("RP2350") == own_bootrom("RP2350")
+    assert bootrom("RP2350") == bootrom("RP2354B") == own_bootrom("RP2350")
     assert own_bootrom("RP2040") is None
     monkeypatch.setenv("PORTBENCH_BOOTROM_RP2350", str(cache))
     with pytest.raises(EngineError, match=rf"{cache}: no boot ROM of the RP2350"):
@@ -84,5 +84,5 @@ def test_ours_takes_its_place(cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_chip_that_is_not_modelled_is_named() -> None:
-    with pytest.raises(ValueError, match="mcu ESP32: the engine models RP2040, RP2350, ATmega2560, ATmega1284P"):
+    with pytest.raises(ValueError, match="mcu ESP32: the engine models RP2040, RP2350, RP2350B, RP2354A"):
         bootrom("ESP32")

@@ -26,7 +26,7 @@ def without(key: str) -> dict[str, Any]:
 
 
 def test_what_is_modelled_has_its_makers_names() -> None:
-    assert engine.MCUS == ("RP2040", "RP2350", "ATmega2560", "ATmega1284P")
+    assert engine.MCUS == ("RP2040", "RP2350", "RP2350B", "RP2354A", "RP2354B", "ATmega2560", "ATmega1284P")
     assert engine.CHIPS == ("W5500", "W5100S", "W5100", "W5200")
 
 
@@ -127,15 +127,21 @@ def test_a_uart_that_is_not_set_up_loses_what_it_is_sent() -> None:
         (lambda _: machine(pins={26: -1.0}), "-1 V at a pin: use 0 to 3.8 V"),
         (lambda _: machine({**W5500, "chip": "ENC28J60"}), f"chip ENC28J60: {MODELLED}"),
         (lambda _: engine.ChipLan("ENC28J60", {}), f"chip ENC28J60: {MODELLED}"),
-        (lambda _: machine({**W5500, "bus": "i2c0"}), "devices: W5500: bus i2c0: use spi0 or spi1"),
-        (lambda _: machine(without("bus")), "devices: W5500: bus none: use spi0 or spi1"),
+        (lambda _: machine({**W5500, "bus": "i2c0"}), "devices: W5500: bus i2c0: use spi0 or spi1 or pio"),
+        (lambda _: machine(without("bus")), "devices: W5500: bus none: use spi0 or spi1 or pio"),
         (lambda _: machine(without("sck_pin")), "devices: W5500 has no sck_pin"),
         (lambda _: machine(without("chip")), "devices: a device has no chip"),
         (lambda _: machine(turnaround_us="1"), 'turnaround_us: invalid type: string "1", expected u64'),
+        (lambda _: machine({**W5500, "bus": "pio", "io2_pin": 20}), "devices: W5500 has no io3_pin"),
+        (lambda _: machine({**W5500, "io2_pin": 2, "io3_pin": 30}), "io3_pin = 30: the RP2040 has GPIO 0 to 29"),
         (lambda _: machine({**W5500, "intn_pin": 30}), "intn_pin = 30: the RP2040 has GPIO 0 to 29"),
         (
+            lambda _: machine(mcu="RP2354B", flash_bytes=4 << 20),
+            "flash_bytes = 4194304: use a power of two from 2097152 to 2097152",
+        ),
+        (
             lambda _: machine(W5500, mcu="ATtiny85"),
-            "mcu ATtiny85: the engine models RP2040, RP2350, ATmega2560, ATmega1284P",
+            f"mcu ATtiny85: the engine models {', '.join(engine.MCUS)}",
         ),
     ],
 )

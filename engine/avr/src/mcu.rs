@@ -23,6 +23,7 @@ const fn facts(device: &'static Device) -> Facts {
         flash_base: 0,
         flash_bytes: (device.flash_bytes, device.flash_bytes),
         pins: 64,
+        adc_pins: 0..0,
         psram_pins: &[],
         cores: 1,
         description: debugger::DESCRIPTION,

@@ -448,7 +448,7 @@ pub(crate) fn attachment(mcu: &Facts, given: &Bound<'_, PyDict>, failures: &Fail
         "spi0" | "spi1" => {
             let ([sck, mosi, miso, csn], side) =
                 pins(mcu, &what, ["sck_pin", "mosi_pin", "miso_pin", "csn_pin"], given)?;
-            let wires = SpiWires { spi: number, sck, mosi, miso, csn, side };
+            let wires = SpiWires { spi: Some(number), sck, mosi, miso, io: None, csn, side };
             Ok(Attachment::spi(wires, move || OnSpi {
                 object: Object::new(&device, Vec::new(), &failures),
                 frame: None,

@@ -1,16 +1,24 @@
 //! A device's view of an SPI master that drives GPIOs (bit-banged or by PIO): modes 0 and 3, MSB first, as most devices
 //! support (W5500 datasheet 2.1).
 
-use sim::Snapshot;
+use sim::{Lanes, Snapshot};
 
 /// Converts between levels at the pins and whole bytes.
-#[derive(Debug, Default, Snapshot)]
+#[derive(Debug, Snapshot)]
 pub(crate) struct BitSpi {
     sck: bool,
     bits: u8,
     mosi: u8,
     /// Byte being shifted out, most significant bit first.
     miso: u8,
+    /// The pins of the byte.
+    pub(crate) lanes: Lanes,
+}
+
+impl Default for BitSpi {
+    fn default() -> Self {
+        Self { sck: false, bits: 0, mosi: 0, miso: 0, lanes: Lanes::SINGLE }
+    }
 }
 
 /// The effect of an edge.
@@ -19,39 +27,43 @@ pub(crate) enum Edge {
     Nothing,
     /// Eight bits have been received: exchange them and pass the answer to [`BitSpi::answer`].
     Byte(u8),
-    /// MISO changes to this level.
-    Miso(bool),
+    /// The device's outputs change to these levels, that of IO0, or of MISO as the only one, in the lowest place.
+    Out(u8),
 }
 
 impl BitSpi {
-    /// Handles the falling edge of chip select: counting starts over.
-    pub(crate) fn select(&mut self) {
+    /// Handles an edge of chip select: counting starts over.
+    pub(crate) fn select(&mut self, lanes: Lanes) {
         self.bits = 0;
+        self.answer(self.miso, lanes);
     }
 
-    /// Handles a change of SCK or MOSI.
-    pub(crate) fn pins(&mut self, sck: bool, mosi: bool) -> Edge {
+    /// Handles a change of SCK or of the data pins, whose levels `data` returns, that of IO0 in the lowest place.
+    pub(crate) fn pins(&mut self, sck: bool, data: impl FnOnce() -> u8) -> Edge {
+        let lanes = self.lanes.count;
         if sck == self.sck {
             return Edge::Nothing;
         }
         self.sck = sck;
         if sck {
-            self.mosi = (self.mosi << 1) | u8::from(mosi);
-            self.bits += 1;
+            self.mosi = (self.mosi << lanes) | data() & ((1 << lanes) - 1);
+            self.bits += lanes;
             if self.bits == 8 {
                 self.bits = 0;
                 return Edge::Byte(self.mosi);
             }
             return Edge::Nothing;
         }
-        let level = self.miso & 0x80 != 0;
-        self.miso <<= 1;
-        Edge::Miso(level)
+        let levels = self.miso >> (8 - lanes);
+        self.miso <<= lanes;
+        Edge::Out(levels)
     }
 
-    /// Sets the answer to the byte just received: it is shifted out during the next one.
-    pub(crate) fn answer(&mut self, miso: u8) {
-        self.miso = miso;
+    /// Sets the answer to the byte just received, which is shifted out during the next one unless `lanes` names that
+    /// one's.
+    pub(crate) fn answer(&mut self, miso: u8, lanes: Lanes) {
+        self.miso = lanes.out.unwrap_or(miso);
+        self.lanes = lanes;
     }
 }
 
@@ -63,24 +75,24 @@ mod tests {
     fn shifts_a_byte_in_and_the_next_answer_out() {
         let mut spi = BitSpi::default();
         // Mode 3: SCK is high before the chip is selected.
-        spi.pins(true, false);
-        spi.select();
+        spi.pins(true, || 0);
+        spi.select(Lanes::SINGLE);
         let clock = |spi: &mut BitSpi, byte: u8| {
             let (mut got, mut read) = (None, 0u8);
-            let mut miso = false;
+            let mut miso = 0;
             for bit in (0..8).rev() {
-                if let Edge::Miso(level) = spi.pins(false, byte & (1 << bit) != 0) {
+                if let Edge::Out(level) = spi.pins(false, || byte >> bit) {
                     miso = level;
                 }
-                read = (read << 1) | u8::from(miso);
-                if let Edge::Byte(value) = spi.pins(true, byte & (1 << bit) != 0) {
+                read = (read << 1) | miso;
+                if let Edge::Byte(value) = spi.pins(true, || byte >> bit) {
                     got = Some(value);
                 }
             }
             (got, read)
         };
         assert_eq!(clock(&mut spi, 0xa5).0, Some(0xa5));
-        spi.answer(0x3c);
+        spi.answer(0x3c, Lanes::SINGLE);
         assert_eq!(clock(&mut spi, 0x00), (Some(0x00), 0x3c));
     }
 }

@@ -1,7 +1,7 @@
 //! The chips available for boards.
 
 use sim::snapshot::{self, Torn};
-use sim::{Device, EthernetChip, EthernetStats, Ps, SpiDevice, SpiFrame};
+use sim::{Device, EthernetChip, EthernetStats, Lanes, Ps, SpiDevice, SpiFrame};
 
 use crate::config::ConfigError;
 
@@ -114,6 +114,10 @@ impl SpiDevice for EthernetPart {
 
     fn exchange(&mut self, now: Ps, mosi: u8) -> u8 {
         chip!(self, chip => chip.exchange(now, mosi))
+    }
+
+    fn lanes(&self) -> Lanes {
+        chip!(self, chip => chip.lanes())
     }
 
     fn clocked(&mut self, byte: Ps) {

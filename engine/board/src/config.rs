@@ -174,13 +174,14 @@ impl BoardConfig {
 
     /// An Arduino Mega 2560 without a boot loader, under a shield with a W5500 whose chip select is pin 10 (PB4).
     pub fn arduino_mega2560() -> Self {
-        let wires = SpiWires { spi: 0, sck: 9, mosi: 10, miso: 11, csn: 12, side: SidePins::default() };
+        let wires = SpiWires { spi: Some(0), sck: 9, mosi: 10, miso: 11, io: None, csn: 12, side: SidePins::default() };
         Self::atmega(&ATMEGA2560, 16_000_000, EthernetConfig { chip: Chip::W5500, wires })
     }
 
     /// A Goldilocks 1284P without a boot loader, under a shield with `chip`, whose chip select is pin 10 (PB4).
     pub fn goldilocks_1284p(chip: Chip) -> Self {
-        let wires = SpiWires { spi: 0, sck: 15, mosi: 13, miso: 14, csn: 12, side: SidePins::default() };
+        let wires =
+            SpiWires { spi: Some(0), sck: 15, mosi: 13, miso: 14, io: None, csn: 12, side: SidePins::default() };
         Self::atmega(&ATMEGA1284P, 22_118_400, EthernetConfig { chip, wires })
     }
 
@@ -193,7 +194,7 @@ impl BoardConfig {
 
     fn with_w5500(self) -> Self {
         let side = SidePins { rstn: Some(20), intn: Some(21) };
-        let wires = SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn: 17, side };
+        let wires = SpiWires { spi: Some(0), sck: 18, mosi: 19, miso: 16, io: None, csn: 17, side };
         Self { ethernet: Some(EthernetConfig { chip: Chip::W5500, wires }), ..self }
     }
 

@@ -8,10 +8,10 @@ pub(crate) use chip::mcu::Halt;
 pub use chip::mcu::{ChipConfig, Debugged, Facts, Image, Mcu, RunEnd};
 pub use chip::probe;
 pub use rp::rp2040::FACTS as RP2040;
-pub use rp::rp2350::{FACTS as RP2350, NO_BOOT_LOADER};
+pub use rp::rp2350::{FACTS as RP2350, NO_BOOT_LOADER, RP2350B, RP2354A, RP2354B};
 
 /// All kinds.
-pub const ALL: &[&Facts] = &[&RP2040, &RP2350, &ATMEGA2560, &ATMEGA1284P];
+pub const ALL: &[&Facts] = &[&RP2040, &RP2350, &RP2350B, &RP2354A, &RP2354B, &ATMEGA2560, &ATMEGA1284P];
 
 /// Returns the kind of that name. `Err`: it is not modelled.
 pub fn named(name: &str) -> Result<&'static Facts, ConfigError> {
@@ -23,7 +23,7 @@ pub fn named(name: &str) -> Result<&'static Facts, ConfigError> {
 pub(crate) fn power_up(facts: &Facts, config: &ChipConfig, world: Wiring) -> Box<dyn Mcu> {
     match facts.name {
         name if name == RP2040.name => Box::new(rp::rp2040::Chip::new(config, world)),
-        name if name == RP2350.name => Box::new(rp::rp2350::Rp2350::new(config, world)),
+        name if name.starts_with("RP235") => Box::new(rp::rp2350::Rp2350::of(facts, config, world)),
         _ => Box::new(avr::Chip::of(facts, config, world)),
     }
 }

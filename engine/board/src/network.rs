@@ -122,7 +122,7 @@ impl Network {
 
     /// Returns the chip's SPI controller; `None`: it uses none.
     pub fn spi(&self) -> Option<usize> {
-        self.ethernet().map(|port| port.wires.spi)
+        self.ethernet()?.wires.spi
     }
 
     /// Returns the traffic of the board's network chip.

@@ -68,10 +68,11 @@ impl Settings {
 
     fn spi_wires(&mut self) -> Read<SpiWires> {
         Ok(SpiWires {
-            spi: self.bus(&["spi0", "spi1"])?,
+            spi: Some(self.bus(&["spi0", "spi1", "pio"])?).filter(|&spi| spi < 2),
             sck: self.need("sck_pin")?,
             mosi: self.need("mosi_pin")?,
             miso: self.need("miso_pin")?,
+            io: None,
             csn: self.need("csn_pin")?,
             side: SidePins::default(),
         })
@@ -269,6 +270,9 @@ impl BoardConfig {
             self.wifi = Some(WifiConfig { wires, chip, point });
         } else {
             let mut ethernet = EthernetConfig { chip: Chip::named(&name)?, wires: from.spi_wires()? };
+            if let Some(io2) = from.get("io2_pin")? {
+                ethernet.wires.io = Some([io2, from.need("io3_pin")?]);
+            }
             from.set("rstn_pin", &mut ethernet.wires.side.rstn)?;
             from.set("intn_pin", &mut ethernet.wires.side.intn)?;
             self.ethernet = Some(ethernet);

@@ -2,8 +2,8 @@
 
 use chip::Sys;
 use chip::pins::function;
-use sim::SpiDevice;
 use sim::snapshot::{self, Torn};
+use sim::{Lanes, SpiDevice};
 
 use crate::bit_spi::{BitSpi, Edge};
 use crate::wires::{SidePins, level};
@@ -11,14 +11,16 @@ use crate::wires::{SidePins, level};
 /// GPIO numbers of a device on SPI.
 #[derive(Clone, Copy, Debug)]
 pub struct SpiWires {
-    /// SPI controller, 0 or 1.
-    pub spi: usize,
+    /// SPI controller, 0 or 1; `None`: PIO or GPIO drive the pins.
+    pub spi: Option<usize>,
     /// GPIO of SCK.
     pub sck: u32,
-    /// GPIO of MOSI.
+    /// GPIO of MOSI, or IO0.
     pub mosi: u32,
-    /// GPIO of MISO.
+    /// GPIO of MISO, or IO1.
     pub miso: u32,
+    /// GPIOs of IO2 and IO3 of a device with four lanes.
+    pub io: Option<[u32; 2]>,
     /// GPIO of the chip select, active low.
     pub csn: u32,
     /// The device's reset and interrupt pins.
@@ -29,8 +31,14 @@ impl SpiWires {
     /// Returns the wired pins, by their settings.
     pub(crate) fn pins(&self) -> impl Iterator<Item = (&'static str, u32)> + use<> {
         let bus = [("sck_pin", self.sck), ("mosi_pin", self.mosi), ("miso_pin", self.miso), ("csn_pin", self.csn)];
-        let side = [("rstn_pin", self.side.rstn), ("intn_pin", self.side.intn)];
-        bus.into_iter().chain(side.into_iter().filter_map(|(key, pin)| Some((key, pin?))))
+        let [io2, io3] = [0, 1].map(|at| self.io.map(|io| io[at]));
+        let more = [("io2_pin", io2), ("io3_pin", io3), ("rstn_pin", self.side.rstn), ("intn_pin", self.side.intn)];
+        bus.into_iter().chain(more.into_iter().filter_map(|(key, pin)| Some((key, pin?))))
+    }
+
+    /// Returns the data pins from IO0 on.
+    fn data(&self) -> impl Iterator<Item = u32> + use<> {
+        [self.mosi, self.miso].into_iter().chain(self.io.into_iter().flatten())
     }
 }
 
@@ -61,17 +69,21 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
 
     /// Returns the pins whose levels the device follows, as a mask.
     pub(crate) fn watched(&self) -> u64 {
-        1 << self.wires.sck | 1 << self.wires.mosi | 1 << self.wires.csn | self.wires.side.watched()
+        let SpiWires { sck, mosi, csn, io, side, .. } = self.wires;
+        io.into_iter().flatten().fold(1 << sck | 1 << mosi | 1 << csn | side.watched(), |pins, pin| pins | 1 << pin)
     }
 
     /// Passes on the levels of reset and chip select.
-    pub(crate) fn sample_pins(&mut self, sys: &Sys) {
+    pub(crate) fn sample_pins(&mut self, sys: &mut Sys) {
         self.wires.side.sample_reset(sys, &mut self.device);
         let selected = !level(sys, self.wires.csn);
         if selected != self.selected {
             self.selected = selected;
             self.device.select(sys.now(), selected);
-            self.bits.select();
+            if self.bits.lanes.count > 1 {
+                self.wires.data().for_each(|pin| sys.pins.drive(pin, None));
+            }
+            self.bits.select(self.device.lanes());
         }
     }
 
@@ -81,7 +93,7 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
 
     /// Returns whether the device receives frames of controller `spi`.
     pub(crate) fn hears(&self, sys: &Sys, spi: usize) -> bool {
-        self.selected && spi == self.wires.spi && sys.pins.is_selected(self.wires.sck, function::SPI)
+        self.selected && Some(spi) == self.wires.spi && sys.pins.is_selected(self.wires.sck, function::SPI)
     }
 
     /// Returns the device's input for a frame's MOSI.
@@ -107,10 +119,18 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
             return None;
         }
         let level = sys.pins.level();
-        match self.bits.pins(level & (1 << self.wires.sck) != 0, level & (1 << self.wires.mosi) != 0) {
+        let data = || self.wires.data().zip(0..).fold(0, |data, (pin, at)| data | ((level >> pin) as u8 & 1) << at);
+        match self.bits.pins(level & (1 << self.wires.sck) != 0, data) {
             Edge::Nothing => None,
-            Edge::Miso(high) => {
-                sys.pins.drive(self.wires.miso, Some(high));
+            Edge::Out(levels) => {
+                let Lanes { count, out } = self.bits.lanes;
+                if count == 1 {
+                    sys.pins.drive(self.wires.miso, Some(levels != 0));
+                } else {
+                    for (pin, at) in self.wires.data().zip(0..count) {
+                        sys.pins.drive(pin, out.map(|_| levels >> at & 1 != 0));
+                    }
+                }
                 None
             }
             Edge::Byte(mosi) => Some(mosi),
@@ -118,7 +138,7 @@ impl<D: SpiDevice + ?Sized> SpiPort<D> {
     }
 
     pub(crate) fn answer(&mut self, miso: u8) {
-        self.bits.answer(miso);
+        self.bits.answer(miso, self.device.lanes());
     }
 }
 

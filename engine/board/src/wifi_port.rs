@@ -83,7 +83,7 @@ impl WifiPort {
             Shifting::In(bits) => (Way::Takes, bits),
             Shifting::Out { rising } => (Way::Gives { rising }, u32::MAX),
         };
-        Some(BitPeer { clock, data, way, bits })
+        Some(BitPeer { clock, data, lanes: 1, way, bits })
     }
 
     /// Drives the chip's interrupt level on the data wire between transfers.

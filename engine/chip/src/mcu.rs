@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::ops::Range;
 
 use attribution::Recording;
 use sim::Ps;
@@ -74,10 +75,12 @@ pub struct Facts {
     pub boot_rom: BootRom,
     /// First address of flash.
     pub flash_base: u32,
-    /// Least and most bytes of flash.
+    /// Least and most bytes of flash; equal if it is in the package.
     pub flash_bytes: (usize, usize),
     /// Number of its GPIO pins.
     pub pins: u32,
+    /// Those of the ADC's channels, from channel 0 on.
+    pub adc_pins: Range<u32>,
     /// Those that can select a PSRAM beside the flash.
     pub psram_pins: &'static [u32],
     /// Number of its cores.

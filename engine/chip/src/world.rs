@@ -19,13 +19,16 @@ pub trait Inputs {
     fn receive(&mut self, sys: &mut Sys, uart: usize, byte: u8);
 }
 
-/// A device that shifts bits on two pins, and does nothing else for a known number of bits.
+/// A device that shifts bits on a few pins, and does nothing else for a known number of bits. Those of an edge follow
+/// each other, that of the last pin first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitPeer {
     /// The pin of the clock.
     pub clock: u32,
-    /// The pin of the data.
+    /// The first pin of the data.
     pub data: u32,
+    /// The number of pins of the data, 1, 2 or 4.
+    pub lanes: u32,
     /// The direction of the data.
     pub way: Way,
     /// That number of bits.
@@ -35,9 +38,9 @@ pub struct BitPeer {
 /// The direction of a [`BitPeer`]'s data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 pub enum Way {
-    /// Samples the data pin at each rising edge of the clock.
+    /// Samples the data pins at each rising edge of the clock.
     Takes,
-    /// Outputs its next bit on the data pin at each edge of the clock in one direction.
+    /// Outputs its next bits on the data pins at each edge of the clock in one direction.
     Gives {
         /// The rising edges; otherwise the falling ones.
         rising: bool,

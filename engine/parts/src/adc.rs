@@ -1,10 +1,10 @@
 //! ADC (datasheet 4.9).
 //!
-//! A conversion takes 96 cycles of clk_adc. Channels 0 to 3 (GPIO26 to GPIO29) read the voltage that is set at the pin
+//! A conversion takes 96 cycles of clk_adc. Channels 0 to 3, or 7, read the voltage that is set at the pin
 //! (`Pins::readings`), or 0 while that is cut off (`Pins::gate`), otherwise the pin's level (0 or full scale), and on a
-//! floating pin noise: 9 bits above 512, from a generator that restarts equally at each power-up. Channel 4 reads the
-//! temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V reference) if it is powered. There are no conversion
-//! errors.
+//! floating pin noise: 9 bits above 512, from a generator that restarts equally at each power-up. The next channel reads
+//! the temperature sensor at 27 degrees Celsius (0.706 V with a 3.3 V reference) if it is powered. There are no
+//! conversion errors.
 
 use crate::wires::AdcWires;
 use chip::ticks::Ticks;
@@ -25,8 +25,9 @@ mod cs {
     pub(crate) const START_ONCE: u32 = 1 << 2;
     pub(crate) const START_MANY: u32 = 1 << 3;
     pub(crate) const READY: u32 = 1 << 8;
-    /// EN, TS_EN, START_MANY, AINSEL, RROBIN.
+    /// EN, TS_EN, START_MANY, AINSEL, RROBIN; with eight channels, the last two have a bit and four bits more.
     pub(crate) const WRITABLE: u32 = 0x001f_700b;
+    pub(crate) const WRITABLE_OF_8: u32 = 0x01ff_f00b;
 }
 
 mod fcs {
@@ -85,8 +86,12 @@ impl Adc {
 
     /// Returns whether the current conversion reads a pin's level, which may need an update.
     pub fn reads_level(&self, sys: &Sys) -> bool {
-        let channel = self.cs >> 12 & 7;
-        self.converting_until.is_some() && channel < 4 && self.reading_at(sys, channel).is_none()
+        let channel = self.channel();
+        self.converting_until.is_some() && channel < self.wires.channels && self.reading_at(sys, channel).is_none()
+    }
+
+    fn channel(&self) -> u32 {
+        self.cs >> 12 & 0xf
     }
 
     fn reading_at(&self, sys: &Sys, channel: u32) -> Option<u16> {
@@ -121,8 +126,8 @@ impl Adc {
     }
 
     fn sample(&mut self, sys: &Sys) -> u16 {
-        match (self.cs >> 12) & 7 {
-            channel @ 0..=3 => {
+        match self.channel() {
+            channel if channel < self.wires.channels => {
                 let pin = self.wires.first_pin + channel;
                 match self.reading_at(sys, channel) {
                     Some(_) if sys.pins.is_cut_off(pin) => 0,
@@ -130,7 +135,7 @@ impl Adc {
                     None => self.reading_of(sys, pin),
                 }
             }
-            4 if self.cs & cs::TS_EN != 0 => TEMPERATURE_27C,
+            channel if channel == self.wires.channels && self.cs & cs::TS_EN != 0 => TEMPERATURE_27C,
             _ => 0,
         }
     }
@@ -152,11 +157,11 @@ impl Adc {
                 self.over = true;
             }
         }
-        let robin = (self.cs >> 16) & 0x1f;
+        let robin = self.cs >> 16;
         if robin != 0 {
-            let current = (self.cs >> 12) & 7;
-            let next = (1..=5).map(|ahead| (current + ahead) % 5).find(|channel| robin & (1 << channel) != 0);
-            self.cs = (self.cs & !0x7000) | (next.unwrap_or(0) << 12);
+            let (current, count) = (self.channel(), self.wires.channels + 1);
+            let next = (1..=count).map(|ahead| (current + ahead) % count).find(|channel| robin & (1 << channel) != 0);
+            self.cs = (self.cs & !0xf000) | (next.unwrap_or(0) << 12);
         }
     }
 
@@ -252,7 +257,7 @@ impl Peripheral for Adc {
             0x00 => {
                 let old = self.cs;
                 let value = write.apply(old);
-                self.cs = value & cs::WRITABLE;
+                self.cs = value & if self.wires.channels == 4 { cs::WRITABLE } else { cs::WRITABLE_OF_8 };
                 if self.cs & cs::EN == 0 {
                     self.converting_until = None;
                 } else if self.cs & cs::START_MANY != 0 {

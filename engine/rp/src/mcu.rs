@@ -106,7 +106,7 @@ impl<F: Fabric, K: Kind<F>> Mcu for Chip<F, K> {
 
 impl<F: Fabric, K: Kind<F>> Debugged for Chip<F, K> {
     fn facts(&self) -> &'static Facts {
-        K::FACTS
+        K::facts(&self.bus)
     }
 
     fn registers(&self, core: usize) -> Vec<u32> {

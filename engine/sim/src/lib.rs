@@ -63,7 +63,7 @@ pub use log::{Log, LogReader};
 pub use pins::PinDevice;
 pub use random::{SplitMix64, asked};
 pub use snapshot::Snapshot;
-pub use spi::{SpiDevice, SpiFrame};
+pub use spi::{Lanes, SpiDevice, SpiFrame};
 pub use tcp::{AppReply, TcpApp};
 pub use time::{NEVER, PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US, Ps, ps, us};
 pub use uart::UartDevice;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::ops::{Deref, RangeInclusive};
 
 pub use sim_derive::Snapshot;
@@ -361,6 +361,20 @@ impl Snapshot for Ipv4Addr {
     }
 }
 
+impl Snapshot for IpAddr {
+    fn save_state(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::V4(ip) => Ok(*ip),
+            Self::V6(ip) => Err(ip.octets()),
+        }
+        .save_state(to);
+    }
+
+    fn from_state(from: &mut &[u8]) -> Result<Self, Torn> {
+        Ok(Result::<Ipv4Addr, [u8; 16]>::from_state(from)?.map_or_else(Self::from, Self::from))
+    }
+}
+
 impl Snapshot for SocketAddrV4 {
     fn save_state(&self, to: &mut Vec<u8>) {
         (*self.ip(), self.port()).save_state(to);
@@ -430,6 +444,8 @@ mod tests {
         returns(u64::MAX, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
         returns(i64::MIN, &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
         returns(-1i16, &[1]);
+        returns(IpAddr::from([10, 0, 0, 1]), &[0, 10, 0, 0, 1]);
+        returns(IpAddr::from([1; 16]), &[1; 17]);
         assert_eq!(u64::from_state(&mut &[[0xff; 9].as_slice(), &[2]].concat()[..]), Err(Torn));
         assert_eq!(u16::from_state(&mut &[0x80, 0x80, 4][..]), Err(Torn));
         assert_eq!((bool::from_state(&mut &[2][..]), Phase::from_state(&mut &[3][..])), (Err(Torn), Err(Torn)));

@@ -1,6 +1,7 @@
 //! Devices on an SPI bus.
 
 use crate::device::Device;
+use crate::snapshot::Snapshot;
 use crate::time::Ps;
 
 /// One decoded transfer on the bus, as a trace shows it.
@@ -26,12 +27,30 @@ pub struct SpiFrame {
     pub meaning: String,
 }
 
+/// The data pins of a byte. Each edge moves its most significant bits, the highest of them on the last pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
+pub struct Lanes {
+    /// 1: IO0 from the master as MOSI, and IO1 to it as MISO; 2 or 4: the first pins, in one direction at a time.
+    pub count: u8,
+    /// The byte that the device outputs, if it is known before it is exchanged; several pins need that.
+    pub out: Option<u8>,
+}
+
+impl Lanes {
+    /// MOSI and MISO.
+    pub const SINGLE: Self = Self { count: 1, out: None };
+}
+
 /// A slave on an SPI bus, by bytes.
 pub trait SpiDevice: Device {
     /// Handles an edge of chip select.
     fn select(&mut self, now: Ps, low: bool);
     /// Exchanges one byte while selected; `now` is the time of its last clock edge. Returns the byte on MISO.
     fn exchange(&mut self, now: Ps, mosi: u8) -> u8;
+    /// Returns the pins of the next byte. Only a master that drives pins one by one, as PIO or GPIO, has several.
+    fn lanes(&self) -> Lanes {
+        Lanes::SINGLE
+    }
     /// Tells the duration of eight periods of SCK, before the byte whose last ones they are is exchanged.
     fn clocked(&mut self, _byte: Ps) {}
     /// Starts (with an empty log) or stops logging decoded frames.

@@ -14,7 +14,7 @@ use crate::wire::*;
 /// A request waiting for its answer.
 #[derive(Snapshot)]
 pub(crate) struct ArpWait {
-    pub(crate) ip: Ip,
+    pub(crate) ip: IpAddr,
     pub(crate) deadline: Ps,
     retries: u8,
 }
@@ -23,7 +23,7 @@ impl<M: Model> Wiznet<M> {
     /// Makes sure that Sn_DHAR holds the hardware address of `destination`. Returns true if it already does; otherwise
     /// sends a request, and `arp_resolved` or a timeout follows. The W5200 datasheet (Sn_SR, SOCK_ARP) says that UDP
     /// repeats the ARP process only if the address differs from the previous one.
-    pub(crate) fn arp_ready(&mut self, n: usize, destination: Ip) -> bool {
+    pub(crate) fn arp_ready(&mut self, n: usize, destination: IpAddr) -> bool {
         let ip = self.common.next_hop(destination);
         if self.sockets[n].resolved == Some(ip) && self.common.mr() & MR_FARP == 0 {
             return true;
@@ -35,7 +35,8 @@ impl<M: Model> Wiznet<M> {
         false
     }
 
-    pub(crate) fn arp_request(&mut self, target_ip: Ip) {
+    pub(crate) fn arp_request(&mut self, target: IpAddr) {
+        let IpAddr::V4(target_ip) = target else { return self.leave_out("looks for an IPv6 neighbour") };
         let mac = self.common.shar();
         let request = Arp {
             operation: ARP_REQUEST,
@@ -78,11 +79,11 @@ impl<M: Model> Wiznet<M> {
         };
         let own_ip = self.common.sipr();
         let own_mac = self.common.shar();
-        if own_ip != [0; 4] && arp.sender_ip == own_ip && arp.sender_mac != own_mac {
+        if !own_ip.is_unspecified() && arp.sender_ip == own_ip && arp.sender_mac != own_mac {
             self.common.raise(IR_CONFLICT);
         }
         match arp.operation {
-            ARP_REQUEST if own_ip != [0; 4] && arp.target_ip == own_ip => {
+            ARP_REQUEST if !own_ip.is_unspecified() && arp.target_ip == own_ip => {
                 let reply = Arp {
                     operation: ARP_REPLY,
                     sender_mac: own_mac,
@@ -100,16 +101,16 @@ impl<M: Model> Wiznet<M> {
                 for &n in &waiting {
                     self.arp_resolved(n, arp.sender_ip, arp.sender_mac);
                 }
-                M::arp_reply(self, arp.sender_ip, arp.sender_mac) || !waiting.is_empty()
+                M::arp_reply(self, arp.sender_ip.into(), arp.sender_mac) || !waiting.is_empty()
             }
             _ => false,
         }
     }
 
-    fn arp_resolved(&mut self, n: usize, ip: Ip, mac: Mac) {
+    fn arp_resolved(&mut self, n: usize, ip: Ipv4Addr, mac: Mac) {
         let s = &mut self.sockets[n];
         s.arp = None;
-        s.resolved = Some(ip);
+        s.resolved = Some(ip.into());
         s.set(DHAR, &mac);
         match s.status {
             Status::SynSent => self.tcp_start_handshake(n),

@@ -6,10 +6,10 @@ pub mod w5100s;
 pub mod w5200;
 pub(crate) mod w5500;
 
-use sim::{Ps, Snapshot};
+use sim::{Lanes, Ps, Snapshot};
 
 use crate::time::interrupt_assert_wait;
-use crate::wire::{Ip, Mac};
+use crate::wire::{IpAddr, Mac};
 use crate::{Config, Wiznet};
 
 /// The PHY and its registers.
@@ -64,6 +64,10 @@ pub trait Model: Send + Sized + 'static {
 
     // The following defaults hold for chips without features beyond the W5500's.
 
+    /// Returns the pins of the next SPI byte.
+    fn lanes(_chip: &Wiznet<Self>) -> Lanes {
+        Lanes::SINGLE
+    }
     /// Called after the registers have their reset values.
     fn reset(_chip: &mut Wiznet<Self>) {}
     /// Returns whether a pending interrupt asserts INTn.
@@ -89,11 +93,11 @@ pub trait Model: Send + Sized + 'static {
     /// Runs the timers specific to this chip.
     fn timers(_chip: &mut Wiznet<Self>) {}
     /// Handles an ARP reply or an ICMP echo reply; returns true if the chip was waiting for it.
-    fn arp_reply(_chip: &mut Wiznet<Self>, _ip: Ip, _mac: Mac) -> bool {
+    fn arp_reply(_chip: &mut Wiznet<Self>, _ip: IpAddr, _mac: Mac) -> bool {
         false
     }
     /// Handles an ICMP echo reply, like [`Self::arp_reply`].
-    fn echo_reply(_chip: &mut Wiznet<Self>, _from: Ip, _message: &[u8]) -> bool {
+    fn echo_reply(_chip: &mut Wiznet<Self>, _from: IpAddr, _message: &[u8]) -> bool {
         false
     }
     /// Returns whether segments without a connection are answered with RST, and datagrams without a socket with "port

@@ -1,6 +1,7 @@
 //! The common registers (datasheet 4.1). Writes with side effects beyond their bytes are handled in `registers.rs`.
 
 use crate::map::common::*;
+use crate::wire::{IpAddr, Ipv4Addr};
 use sim::Snapshot;
 
 pub(crate) const MR_RST: u8 = 0x80;
@@ -75,17 +76,17 @@ impl Common {
     pub(crate) fn mr(&self) -> u8 {
         self.read(MR)
     }
-    pub(crate) fn gar(&self) -> [u8; 4] {
-        self.array(GAR)
+    pub(crate) fn gar(&self) -> Ipv4Addr {
+        self.array(GAR).into()
     }
-    pub(crate) fn subr(&self) -> [u8; 4] {
-        self.array(SUBR)
+    pub(crate) fn subr(&self) -> Ipv4Addr {
+        self.array(SUBR).into()
     }
     pub(crate) fn shar(&self) -> [u8; 6] {
         self.array(SHAR)
     }
-    pub(crate) fn sipr(&self) -> [u8; 4] {
-        self.array(SIPR)
+    pub(crate) fn sipr(&self) -> Ipv4Addr {
+        self.array(SIPR).into()
     }
     pub(crate) fn intlevel(&self) -> u16 {
         u16::from_be_bytes(self.array(INTLEVEL))
@@ -119,19 +120,21 @@ impl Common {
     }
 
     /// Returns whether `ip` is in our subnet.
-    pub(crate) fn is_local(&self, ip: [u8; 4]) -> bool {
-        let (mask, own) = (self.subr(), self.sipr());
-        (0..4).all(|i| ip[i] & mask[i] == own[i] & mask[i])
+    fn is_local(&self, ip: Ipv4Addr) -> bool {
+        ip & self.subr() == self.sipr() & self.subr()
     }
 
     /// Returns whether `ip` is 255.255.255.255 or our subnet's broadcast address.
-    pub(crate) fn is_broadcast(&self, ip: [u8; 4]) -> bool {
-        let (mask, own) = (self.subr(), self.sipr());
-        ip == [255; 4] || (mask != [255; 4] && (0..4).all(|i| ip[i] == own[i] | !mask[i]))
+    pub(crate) fn is_broadcast(&self, ip: IpAddr) -> bool {
+        let (mask, all) = (self.subr(), Ipv4Addr::BROADCAST);
+        ip == all || (mask != all && ip == self.sipr() | !mask)
     }
 
     /// Returns the address to resolve for a packet to `ip`: the peer's or the gateway's.
-    pub(crate) fn next_hop(&self, ip: [u8; 4]) -> [u8; 4] {
-        if self.is_local(ip) { ip } else { self.gar() }
+    pub(crate) fn next_hop(&self, ip: IpAddr) -> IpAddr {
+        match ip {
+            IpAddr::V4(ip) if !self.is_local(ip) => self.gar().into(),
+            _ => ip,
+        }
     }
 }

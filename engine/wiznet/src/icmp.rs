@@ -13,7 +13,7 @@ const PORT_UNREACHABLE: u8 = 3;
 
 impl<M: Model> Wiznet<M> {
     /// Returns true if the chip has handled the packet itself.
-    pub(crate) fn icmp_arrived(&mut self, source: Mac, packet: &Ipv4) -> bool {
+    pub(crate) fn icmp_arrived(&mut self, source: Mac, packet: &Packet) -> bool {
         let message = packet.payload;
         if message.len() < 8 || checksum(&[message]) != 0 {
             return false;
@@ -41,7 +41,7 @@ impl<M: Model> Wiznet<M> {
         if header_length < 20 || original.len() < header_length + 4 || original[9] != PROTO_UDP {
             return false;
         }
-        if original[12..16] != self.common.sipr() {
+        if original[12..16] != self.common.sipr().octets() {
             return false;
         }
         self.common.set(UIPR, &original[16..20]);
@@ -51,7 +51,7 @@ impl<M: Model> Wiznet<M> {
     }
 
     /// Tells the sender of a UDP datagram that no socket uses its port.
-    pub(crate) fn send_port_unreachable(&mut self, source: Mac, packet: &Ipv4) {
+    pub(crate) fn send_port_unreachable(&mut self, source: Mac, packet: &Packet) {
         if !M::sends_unreachable(self) {
             return;
         }
@@ -61,7 +61,7 @@ impl<M: Model> Wiznet<M> {
         self.send_icmp(source, packet.src, message);
     }
 
-    pub(crate) fn send_icmp(&mut self, to: Mac, dst: Ip, mut message: Vec<u8>) {
+    pub(crate) fn send_icmp(&mut self, to: Mac, dst: IpAddr, mut message: Vec<u8>) {
         message[2..4].fill(0);
         let sum = checksum(&[&message]);
         message[2..4].copy_from_slice(&sum.to_be_bytes());

@@ -37,17 +37,17 @@ impl<M: Model> Wiznet<M> {
 
     /// Returns true if the chip has handled the packet itself.
     pub(crate) fn ip_arrived(&mut self, source: Mac, bytes: &[u8]) -> bool {
-        let Some(packet) = Ipv4::parse(bytes) else {
+        let Some(packet) = Packet::parse(bytes) else {
             return false;
         };
         let own = self.common.sipr();
-        let unicast = packet.dst == own && own != [0; 4];
-        if own == [0; 4] && packet.protocol == PROTO_UDP && packet.dst[0] < 0xE0 {
+        let unicast = packet.dst == own && !own.is_unspecified();
+        if own.is_unspecified() && packet.protocol == PROTO_UDP && packet.dst < Ipv4Addr::new(0xE0, 0, 0, 0) {
             // Without an address, UDP accepts packets to the chip's MAC address: adafruit_wiznet5k leaves DHCP's
             // broadcast flag clear, so servers send their offer to the offered address.
             return self.udp_arrived(source, &packet, true);
         }
-        if !unicast && !self.common.is_broadcast(packet.dst) && !is_multicast(packet.dst) {
+        if !unicast && !self.common.is_broadcast(packet.dst) && !packet.dst.is_multicast() {
             return false;
         }
         match packet.protocol {
@@ -78,19 +78,20 @@ impl<M: Model> Wiznet<M> {
         self.payload_limit(IPRAW_MTU)
     }
 
-    pub(crate) fn send_ip(&mut self, to: Mac, dst: Ip, protocol: u8, fields: IpFields, payload: &[u8]) {
+    pub(crate) fn send_ip(&mut self, to: Mac, dst: IpAddr, protocol: u8, fields: IpFields, payload: &[u8]) {
         self.send_ip_with_options(to, dst, protocol, fields, &[], payload);
     }
 
     pub(crate) fn send_ip_with_options(
         &mut self,
         to: Mac,
-        dst: Ip,
+        dst: IpAddr,
         protocol: u8,
         fields: IpFields,
         options: &[u8],
         payload: &[u8],
     ) {
+        let IpAddr::V4(dst) = dst else { return self.leave_out("sends IPv6") };
         self.ip_id = self.ip_id.wrapping_add(1);
         let header = ipv4_header(fields, self.ip_id, protocol, self.common.sipr(), dst, options, payload.len());
         if self.common.mr() & MR_PPPOE != 0 {

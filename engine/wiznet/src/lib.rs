@@ -50,7 +50,7 @@ mod wire;
 
 use std::collections::VecDeque;
 
-use sim::{Device, EthernetChip, EthernetStats, Ps, Snapshot, SpiDevice, SpiFrame};
+use sim::{Device, EthernetChip, EthernetStats, Lanes, Ps, Snapshot, SpiDevice, SpiFrame};
 
 use chip::{Model, Phy};
 use common::Common;
@@ -296,6 +296,10 @@ impl<M: Model> SpiDevice for Wiznet<M> {
             self.spi = M::Decoder::default();
         }
         M::exchange(self, mosi)
+    }
+
+    fn lanes(&self) -> Lanes {
+        M::lanes(self)
     }
 
     fn clocked(&mut self, byte: Ps) {

@@ -3,7 +3,7 @@
 use crate::arp::ArpWait;
 use crate::map::socket::*;
 use crate::tcp::Tcp;
-use crate::wire::{Ip, IpFields, Mac};
+use crate::wire::{IpAddr, IpFields, Ipv4Addr, Mac};
 use sim::Snapshot;
 
 pub(crate) const MR_MULTI: u8 = 0x80;
@@ -97,9 +97,9 @@ pub(crate) struct Socket {
     pub(crate) negotiated_mss: Option<u16>,
     pub(crate) arp: Option<ArpWait>,
     /// The address whose hardware address, learned by ARP, is in Sn_DHAR.
-    pub(crate) resolved: Option<Ip>,
+    pub(crate) resolved: Option<IpAddr>,
     /// The multicast group joined by OPEN.
-    pub(crate) group: Option<Ip>,
+    pub(crate) group: Option<Ipv4Addr>,
     pub(crate) tcp: Tcp,
 }
 
@@ -199,8 +199,16 @@ impl Socket {
     pub(crate) fn dhar(&self) -> Mac {
         self.array(DHAR)
     }
-    pub(crate) fn dipr(&self) -> Ip {
-        self.array(DIPR)
+    pub(crate) fn dipr(&self) -> Ipv4Addr {
+        self.array(DIPR).into()
+    }
+    pub(crate) fn destination(&self) -> IpAddr {
+        self.dipr().into()
+    }
+    pub(crate) fn set_destination(&mut self, ip: IpAddr) {
+        if let IpAddr::V4(ip) = ip {
+            self.set(DIPR, &ip.octets());
+        }
     }
     pub(crate) fn dport(&self) -> u16 {
         u16::from_be_bytes(self.array(DPORT))

@@ -5,7 +5,7 @@ use sim::{Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
-use crate::map::socket::{DHAR, DIPR, DPORT};
+use crate::map::socket::{DHAR, DPORT};
 use crate::socket::*;
 use crate::time::{KEEP_ALIVE_UNIT, retry_period, tcp_retry_period};
 use crate::wire::*;
@@ -23,7 +23,8 @@ struct Retry {
 #[derive(Default, Snapshot)]
 pub(crate) struct Tcp {
     local_port: u16,
-    remote: (Ip, u16),
+    /// `None` before the first connection.
+    remote: Option<(IpAddr, u16)>,
     /// Sn_TX_RD up to which the peer has acknowledged: the "internal ACK pointer" of Sn_TX_FSR. It corresponds to
     /// `snd_una`.
     pub(crate) tx_acknowledged: u16,
@@ -61,6 +62,10 @@ impl Tcp {
             .min()
     }
 
+    fn remote(&self) -> (IpAddr, u16) {
+        self.remote.unwrap_or((Ipv4Addr::UNSPECIFIED.into(), 0))
+    }
+
     fn in_flight(&self) -> u32 {
         self.snd_nxt.wrapping_sub(self.snd_una)
     }
@@ -83,13 +88,13 @@ impl<M: Model> Wiznet<M> {
         ((self.now / 4_000_000) as u32).wrapping_add(0x5500_0000).wrapping_add(n as u32 * 0x0100_3001)
     }
 
-    fn begin_connection(&mut self, n: usize, remote: (Ip, u16)) {
+    fn begin_connection(&mut self, n: usize, remote: (IpAddr, u16)) {
         let iss = self.initial_sequence(n);
         let s = &mut self.sockets[n];
         s.negotiated_mss = None;
         s.tcp = Tcp {
             local_port: s.port(),
-            remote,
+            remote: Some(remote),
             snd_una: iss,
             snd_nxt: iss,
             snd_max: iss,
@@ -103,7 +108,7 @@ impl<M: Model> Wiznet<M> {
 
     /// Executes CONNECT: ARP, then SYN.
     pub(crate) fn tcp_connect(&mut self, n: usize) {
-        let destination = self.sockets[n].dipr();
+        let destination = self.sockets[n].destination();
         self.begin_connection(n, (destination, self.sockets[n].dport()));
         self.sockets[n].status = Status::SynSent;
         self.sockets[n].resolved = None;
@@ -142,9 +147,9 @@ impl<M: Model> Wiznet<M> {
             }
             window = t.peer_view().min(0xFFFF) as u16;
         }
-        let (remote, local_port) = (t.remote, t.local_port);
+        let (remote, local_port) = (t.remote(), t.local_port);
         let segment = Segment { src_port: local_port, dst_port: remote.1, seq, ack, flags, window, mss, data };
-        let bytes = segment.build(self.common.sipr(), remote.0);
+        let bytes = segment.build(self.common.sipr().into(), remote.0);
         let (mac, fields) = (s.dhar(), s.ip_fields());
         self.send_ip(mac, remote.0, PROTO_TCP, fields, &bytes);
         self.tcp_restart_keep_alive(n);
@@ -342,14 +347,14 @@ impl<M: Model> Wiznet<M> {
 
     /// Returns true if the chip has handled the segment itself. Without a socket for it, a MACRAW socket gets it
     /// (WIZnet forum, topic 1114), otherwise the peer gets RST.
-    pub(crate) fn tcp_arrived(&mut self, source: Mac, packet: &Ipv4) -> bool {
+    pub(crate) fn tcp_arrived(&mut self, source: Mac, packet: &Packet) -> bool {
         let Some(segment) = packet.tcp() else {
             return false;
         };
         let remote = (packet.src, segment.src_port);
         let connection = (0..M::SOCKETS).find(|&n| {
             let s = &self.sockets[n];
-            s.status.connected() && s.tcp.local_port == segment.dst_port && s.tcp.remote == remote
+            s.status.connected() && s.tcp.local_port == segment.dst_port && s.tcp.remote == Some(remote)
         });
         if let Some(n) = connection {
             match self.sockets[n].status {
@@ -371,7 +376,7 @@ impl<M: Model> Wiznet<M> {
     }
 
     /// Sends RST for a segment that belongs to no connection (RFC 793, "Reset Generation").
-    fn refuse(&mut self, to: Mac, dst: Ip, segment: &Segment) {
+    fn refuse(&mut self, to: Mac, dst: IpAddr, segment: &Segment) {
         if segment.has(RST) || !M::sends_resets(self) {
             return;
         }
@@ -390,16 +395,16 @@ impl<M: Model> Wiznet<M> {
             mss: None,
             data: &[],
         };
-        let bytes = reset.build(self.common.sipr(), dst);
+        let bytes = reset.build(self.common.sipr().into(), dst);
         self.send_ip(to, dst, PROTO_TCP, IpFields::default(), &bytes);
     }
 
     /// Handles a SYN for a listening socket.
-    fn accept(&mut self, n: usize, source: Mac, src: Ip, segment: &Segment) {
+    fn accept(&mut self, n: usize, source: Mac, src: IpAddr, segment: &Segment) {
         self.begin_connection(n, (src, segment.src_port));
         let s = &mut self.sockets[n];
         s.set(DHAR, &source);
-        s.set(DIPR, &src);
+        s.set_destination(src);
         s.set(DPORT, &segment.src_port.to_be_bytes());
         s.status = Status::SynRecv;
         self.peer_synchronised(n, segment);
@@ -434,7 +439,7 @@ impl<M: Model> Wiznet<M> {
         if segment.has(ACK) && !acknowledges {
             let mac = self.sockets[n].dhar();
             if self.sockets[n].arp.is_none() {
-                self.refuse(mac, self.sockets[n].tcp.remote.0, segment);
+                self.refuse(mac, self.sockets[n].tcp.remote().0, segment);
             }
             return;
         }
@@ -529,7 +534,7 @@ impl<M: Model> Wiznet<M> {
         let status = self.sockets[n].status;
         if status == Status::SynRecv {
             if segment.ack != self.sockets[n].tcp.snd_nxt {
-                let (mac, ip) = (self.sockets[n].dhar(), self.sockets[n].tcp.remote.0);
+                let (mac, ip) = (self.sockets[n].dhar(), self.sockets[n].tcp.remote().0);
                 self.refuse(mac, ip, segment);
                 return false;
             }

@@ -16,13 +16,13 @@ impl<M: Model> Wiznet<M> {
         }
         let (destination, dhar, multi) = {
             let s = &self.sockets[n];
-            (s.dipr(), s.dhar(), s.status == Status::Udp && s.mr() & MR_MULTI != 0)
+            (s.destination(), s.dhar(), s.status == Status::Udp && s.mr() & MR_MULTI != 0)
         };
         let mac = if with_mac {
             dhar
         } else if self.common.is_broadcast(destination) {
             BROADCAST_MAC
-        } else if multi && is_multicast(destination) {
+        } else if multi && destination.is_multicast() {
             multicast_mac(destination)
         } else if self.arp_ready(n, destination) {
             dhar
@@ -38,13 +38,13 @@ impl<M: Model> Wiznet<M> {
         let is_udp = s.status == Status::Udp;
         let limit = if is_udp { s.segment_limit(self.udp_limit()) } else { self.ipraw_limit() };
         let pending = self.tx.copy_out(n, s.tx_rd, usize::from(s.tx_wr.wrapping_sub(s.tx_rd)));
-        let (destination, dport, port, fields) = (s.dipr(), s.dport(), s.port(), s.ip_fields());
+        let (destination, dport, port, fields) = (s.destination(), s.dport(), s.port(), s.ip_fields());
         let protocol = if is_udp { PROTO_UDP } else { s.proto() };
         let mut rest = &pending[..];
         loop {
             let (part, after) = rest.split_at(rest.len().min(usize::from(limit)));
             if is_udp {
-                let datagram = udp((self.common.sipr(), port), (destination, dport), part);
+                let datagram = udp((self.common.sipr().into(), port), (destination, dport), part);
                 self.send_ip(mac, destination, protocol, fields, &datagram);
             } else {
                 self.send_ip(mac, destination, protocol, fields, part);
@@ -60,12 +60,12 @@ impl<M: Model> Wiznet<M> {
     }
 
     /// Returns true if the chip has handled the datagram itself.
-    pub(crate) fn udp_arrived(&mut self, source: Mac, packet: &Ipv4, unicast: bool) -> bool {
+    pub(crate) fn udp_arrived(&mut self, source: Mac, packet: &Packet, unicast: bool) -> bool {
         let Some(datagram) = packet.udp() else {
             return false;
         };
         self.wake_on_lan(datagram.data);
-        let mut header = packet.src.to_vec();
+        let mut header = octets(packet.src);
         header.extend_from_slice(&datagram.src_port.to_be_bytes());
         // Shorter than 64 KB, because the whole frame is.
         header.extend_from_slice(&(datagram.data.len() as u16).to_be_bytes());
@@ -79,14 +79,14 @@ impl<M: Model> Wiznet<M> {
                 }
             }
         }
-        if !taken && unicast && self.common.sipr() != [0; 4] && !self.macraw_open() {
+        if !taken && unicast && !self.common.sipr().is_unspecified() && !self.macraw_open() {
             self.send_port_unreachable(source, packet);
             taken = true;
         }
         taken
     }
 
-    fn udp_accepts(&self, n: usize, dst: Ip, port: u16, unicast: bool) -> bool {
+    fn udp_accepts(&self, n: usize, dst: IpAddr, port: u16, unicast: bool) -> bool {
         let s = &self.sockets[n];
         if s.status != Status::Udp || s.port() != port {
             return false;
@@ -94,8 +94,8 @@ impl<M: Model> Wiznet<M> {
         let multi = s.mr() & MR_MULTI != 0;
         if unicast {
             !(multi && s.mr() & MR_UCASTB_MIP6B != 0)
-        } else if is_multicast(dst) {
-            multi && s.group == Some(dst)
+        } else if dst.is_multicast() {
+            multi && s.group.is_some_and(|group| dst == group)
         } else {
             s.mr() & MR_BCASTB == 0
         }
@@ -117,13 +117,13 @@ impl<M: Model> Wiznet<M> {
     }
 
     /// Returns true if an IPRAW socket has received the packet.
-    pub(crate) fn ipraw_arrived(&mut self, packet: &Ipv4) -> bool {
+    pub(crate) fn ipraw_arrived(&mut self, packet: &Packet) -> bool {
         let found = (0..M::SOCKETS).find(|&n| {
             let s = &self.sockets[n];
             s.status == Status::IpRaw && s.proto() == packet.protocol
         });
         let Some(n) = found else { return false };
-        let mut header = packet.src.to_vec();
+        let mut header = octets(packet.src);
         header.extend_from_slice(&(packet.payload.len() as u16).to_be_bytes());
         self.store(n, &[&header, packet.payload]);
         true

@@ -1,7 +1,8 @@
 //! Ethernet, ARP, IPv4, UDP and TCP headers: bounds-checked parsing and building with checksums.
 
+pub(crate) use std::net::{IpAddr, Ipv4Addr};
+
 pub(crate) type Mac = [u8; 6];
-pub(crate) type Ip = [u8; 4];
 
 pub(crate) const BROADCAST_MAC: Mac = [0xFF; 6];
 pub(crate) const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -43,14 +44,18 @@ pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-fn pseudo_header(src: Ip, dst: Ip, protocol: u8, length: usize) -> [u8; 12] {
-    let mut header = [0; 12];
-    header[0..4].copy_from_slice(&src);
-    header[4..8].copy_from_slice(&dst);
-    header[9] = protocol;
-    // An IPv4 payload never exceeds 16 bits.
-    header[10..12].copy_from_slice(&(length as u16).to_be_bytes());
-    header
+/// Returns an address's 4 or 16 bytes.
+pub(crate) fn octets(ip: IpAddr) -> Vec<u8> {
+    match ip {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
+    }
+}
+
+/// Returns the pseudo-header of a checksum. IPv6's has more zeros (RFC 8200, 8.1), which do not change the sum.
+fn pseudo_header(src: IpAddr, dst: IpAddr, protocol: u8, length: usize) -> Vec<u8> {
+    // The payload of a frame never exceeds 16 bits.
+    [&octets(src)[..], &octets(dst), &[0, protocol], &(length as u16).to_be_bytes()].concat()
 }
 
 /// Builds an Ethernet II frame.
@@ -66,22 +71,27 @@ pub(crate) fn ethernet(dst: Mac, src: Mac, ethertype: u16, payload: &[&[u8]]) ->
     frame
 }
 
-/// Returns a group's multicast MAC address (RFC 1112).
-pub(crate) fn multicast_mac(group: Ip) -> Mac {
-    [0x01, 0x00, 0x5E, group[1] & 0x7F, group[2], group[3]]
-}
-
-pub(crate) fn is_multicast(ip: Ip) -> bool {
-    ip[0] & 0xF0 == 0xE0
+/// Returns a group's multicast MAC address (RFC 1112, RFC 2464).
+pub(crate) fn multicast_mac(group: IpAddr) -> Mac {
+    match group {
+        IpAddr::V4(group) => {
+            let [_, b, c, d] = group.octets();
+            [0x01, 0x00, 0x5E, b & 0x7F, c, d]
+        }
+        IpAddr::V6(group) => {
+            let [.., a, b, c, d] = group.octets();
+            [0x33, 0x33, a, b, c, d]
+        }
+    }
 }
 
 /// An ARP packet for IPv4 over Ethernet (RFC 826).
 pub(crate) struct Arp {
     pub(crate) operation: u16,
     pub(crate) sender_mac: Mac,
-    pub(crate) sender_ip: Ip,
+    pub(crate) sender_ip: Ipv4Addr,
     pub(crate) target_mac: Mac,
-    pub(crate) target_ip: Ip,
+    pub(crate) target_ip: Ipv4Addr,
 }
 
 pub(crate) const ARP_REQUEST: u16 = 1;
@@ -95,9 +105,9 @@ impl Arp {
         Some(Self {
             operation: be16(bytes, 6),
             sender_mac: array(bytes, 8),
-            sender_ip: array(bytes, 14),
+            sender_ip: array(bytes, 14).into(),
             target_mac: array(bytes, 18),
-            target_ip: array(bytes, 24),
+            target_ip: array(bytes, 24).into(),
         })
     }
 
@@ -105,24 +115,24 @@ impl Arp {
         let mut bytes = vec![0, 1, 8, 0, 6, 4];
         bytes.extend_from_slice(&self.operation.to_be_bytes());
         bytes.extend_from_slice(&self.sender_mac);
-        bytes.extend_from_slice(&self.sender_ip);
+        bytes.extend_from_slice(&self.sender_ip.octets());
         bytes.extend_from_slice(&self.target_mac);
-        bytes.extend_from_slice(&self.target_ip);
+        bytes.extend_from_slice(&self.target_ip.octets());
         bytes
     }
 }
 
-/// A received IPv4 packet with a correct header checksum that is not a fragment (the W5500 has no reassembly, datasheet
-/// "Features").
-pub(crate) struct Ipv4<'a> {
-    pub(crate) src: Ip,
-    pub(crate) dst: Ip,
+/// A received packet that is not a fragment (the W5500 has no reassembly, datasheet "Features").
+pub(crate) struct Packet<'a> {
+    pub(crate) src: IpAddr,
+    pub(crate) dst: IpAddr,
     pub(crate) protocol: u8,
     pub(crate) header: &'a [u8],
     pub(crate) payload: &'a [u8],
 }
 
-impl<'a> Ipv4<'a> {
+impl<'a> Packet<'a> {
+    /// Returns an IPv4 packet with a correct header checksum.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         if bytes.len() < 20 || bytes[0] >> 4 != 4 {
             return None;
@@ -136,7 +146,8 @@ impl<'a> Ipv4<'a> {
         if checksum(&[header]) != 0 || be16(header, 6) & 0x3FFF != 0 {
             return None;
         }
-        Some(Self { src: array(header, 12), dst: array(header, 16), protocol: header[9], header, payload })
+        let address = |at| IpAddr::from(array::<4>(header, at));
+        Some(Self { src: address(12), dst: address(16), protocol: header[9], header, payload })
     }
 
     fn transport_checksum_is_right(&self) -> bool {
@@ -220,7 +231,7 @@ impl Segment<'_> {
     }
 
     /// Returns the segment's bytes with its checksum.
-    pub(crate) fn build(&self, src: Ip, dst: Ip) -> Vec<u8> {
+    pub(crate) fn build(&self, src: IpAddr, dst: IpAddr) -> Vec<u8> {
         let header_length = if self.mss.is_some() { 24 } else { 20 };
         let mut bytes = Vec::with_capacity(header_length + self.data.len());
         bytes.extend_from_slice(&self.src_port.to_be_bytes());
@@ -283,8 +294,8 @@ pub(crate) fn ipv4_header(
     fields: IpFields,
     id: u16,
     protocol: u8,
-    src: Ip,
-    dst: Ip,
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
     options: &[u8],
     payload_length: usize,
 ) -> Vec<u8> {
@@ -294,8 +305,8 @@ pub(crate) fn ipv4_header(
     header.extend_from_slice(&id.to_be_bytes());
     header.extend_from_slice(&fields.frag.to_be_bytes());
     header.extend_from_slice(&[fields.ttl, protocol, 0, 0]);
-    header.extend_from_slice(&src);
-    header.extend_from_slice(&dst);
+    header.extend_from_slice(&src.octets());
+    header.extend_from_slice(&dst.octets());
     header.extend_from_slice(options);
     let sum = checksum(&[&header]);
     header[10..12].copy_from_slice(&sum.to_be_bytes());
@@ -303,7 +314,7 @@ pub(crate) fn ipv4_header(
 }
 
 /// Builds a UDP header and its data with the checksum.
-pub(crate) fn udp(src: (Ip, u16), dst: (Ip, u16), data: &[u8]) -> Vec<u8> {
+pub(crate) fn udp(src: (IpAddr, u16), dst: (IpAddr, u16), data: &[u8]) -> Vec<u8> {
     let length = 8 + data.len();
     let mut bytes = Vec::with_capacity(length);
     bytes.extend_from_slice(&src.1.to_be_bytes());
@@ -318,4 +329,18 @@ pub(crate) fn udp(src: (Ip, u16), dst: (Ip, u16), data: &[u8]) -> Vec<u8> {
     };
     bytes[6..8].copy_from_slice(&sum.to_be_bytes());
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_covers_addresses_of_either_version() {
+        let group = IpAddr::from([0xff02, 0, 0, 0, 0, 0, 0, 0xfb]);
+        let datagram = udp((IpAddr::from([0xfe80, 0, 0, 0, 0, 0, 0, 1]), 5353), (group, 5353), b"abc");
+        // Calculated by hand from RFC 8200, 8.1.
+        assert_eq!(be16(&datagram, 6), 0x1324);
+        assert_eq!(multicast_mac(group), [0x33, 0x33, 0, 0, 0, 0xfb]);
+    }
 }

@@ -9,7 +9,7 @@ from portbench_engine import Machine, bootrom
 from pydantic import ValidationError
 
 from portbench.boards import BoardUnavailable, board_definition
-from portbench.boards.definition import Psram
+from portbench.boards.definition import Ethernet, Psram
 from portbench.boards.emulated.board import EmulatedBoard
 from portbench.boards.emulated.config import CONFIG, EmulatedConfig, engine_settings
 from portbench.errors import first_complaint
@@ -30,6 +30,13 @@ def test_the_machine_is_the_boards_data() -> None:
         ],
         "attached": [],
     }
+    network = DEFINITION.network
+    assert isinstance(network, Ethernet)
+    quad = replace(network, bus="pio", io2_pin=14, io3_pin=15)
+    assert (quad.spi_id, network.spi_id) == (None, 0)
+    assert engine_settings(replace(DEFINITION, network=quad))["devices"] == [
+        {"chip": "W5500", "bus": "pio", **network.pins, "io2_pin": 14, "io3_pin": 15}
+    ]
     assert engine_settings(PICO) == {"mcu": "RP2040", "flash_bytes": 2 << 20, "devices": [], "attached": []}
 
 

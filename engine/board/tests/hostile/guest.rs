@@ -270,10 +270,11 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
         ethernet: Some(EthernetConfig {
             chip: Chip::ALL[0],
             wires: SpiWires {
-                spi: 0,
+                spi: Some(0),
                 sck: 18,
                 mosi: 19,
                 miso: 16,
+                io: None,
                 csn: CSN,
                 side: SidePins { rstn: Some(20), intn: Some(21) },
             },

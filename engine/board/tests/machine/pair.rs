@@ -27,7 +27,7 @@ fn machine(code: [u8; 4], last: u8) -> Machine {
         flash_id: Some([1, 2, 3, 4, 5, 6, 7, last]),
         ethernet: Some(EthernetConfig {
             chip: Chip::ALL[0],
-            wires: SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn: 17, side: SidePins::default() },
+            wires: SpiWires { spi: Some(0), sck: 18, mosi: 19, miso: 16, io: None, csn: 17, side: SidePins::default() },
         }),
         phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
         ..BoardConfig::default()

@@ -132,7 +132,7 @@ fn pico2() -> BoardConfig {
 }
 
 fn socket(medium: &Medium) -> CardSocketConfig {
-    let wires = SpiWires { spi: 1, sck: 10, mosi: 11, miso: 12, csn: 13, side: SidePins::default() };
+    let wires = SpiWires { spi: Some(1), sck: 10, mosi: 11, miso: 12, io: None, csn: 13, side: SidePins::default() };
     CardSocketConfig {
         wires,
         card: CardConfig { kind: &KINDS[0], medium: medium.clone(), seed: 1, wear: Wear::default() },

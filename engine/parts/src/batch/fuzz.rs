@@ -10,10 +10,11 @@ const PIO: [u32; 2] = [0x5020_0000, 0x5030_0000];
 const DMA: u32 = 0x5000_0000;
 const SIO: u32 = 0xd000_0000;
 const RAM: u32 = 0x2000_0000;
-const CLOCK: u32 = 3;
+const CLOCK: u32 = 1;
+/// The first pin of the data.
 const DATA: u32 = 2;
 /// Another input of the chip, driven by the peer.
-const READY: u32 = 5;
+const READY: u32 = 6;
 
 /// Registers and fields that differ between chips.
 #[expect(missing_docs, reason = "named as in the datasheet")]
@@ -59,11 +60,13 @@ pub trait Coreless {
     fn settle(&mut self);
 }
 
-/// A chip on one data wire: receives and sends groups of bits in turn, and acts at the end of each.
+/// A chip on one, two or four data wires: receives and sends groups of bits in turn, and acts at the end of each.
 #[derive(Default)]
 pub struct Peer {
     high: bool,
     giving: bool,
+    /// The number of data wires.
+    lanes: u32,
     rising: bool,
     left: u32,
     word: u32,
@@ -72,13 +75,17 @@ pub struct Peer {
 }
 
 impl Peer {
-    fn take(&mut self, level: bool) {
-        self.word = (self.word << 1) | u32::from(level);
+    fn mask(&self) -> u32 {
+        (1 << self.lanes) - 1
     }
 
-    fn give(&mut self) -> bool {
+    fn take(&mut self, levels: u32) {
+        self.word = (self.word << self.lanes) | levels & self.mask();
+    }
+
+    fn give(&mut self) -> u32 {
         self.word = self.word.rotate_left(1) ^ 0x21;
-        self.word & 4 != 0
+        self.word >> 2 & self.mask()
     }
 
     fn end_of_group(&mut self, sys: &mut Sys) {
@@ -86,10 +93,10 @@ impl Peer {
         self.groups += 1;
         self.giving = self.groups % 5 > 2;
         self.rising = self.groups.is_multiple_of(2);
-        self.left = [1, 70, 8, 32, 33][self.groups as usize % 5];
+        self.left = self.lanes * [1, 70, 8, 32, 33][self.groups as usize % 5];
         sys.schedule_world(sys.now() + 333_000);
         if !self.giving {
-            sys.pins.drive(DATA, None);
+            (0..self.lanes).for_each(|lane| sys.pins.drive(DATA + lane, None));
         }
     }
 }
@@ -102,14 +109,14 @@ impl World for Peer {
             return;
         }
         if self.giving && high == self.rising {
-            let level = self.give();
-            sys.pins.drive(DATA, Some(level));
+            let levels = self.give();
+            (0..self.lanes).for_each(|lane| sys.pins.drive(DATA + lane, Some(levels >> lane & 1 != 0)));
         } else if !self.giving && high {
-            self.take(levels & (1 << DATA) != 0);
+            self.take((levels >> DATA) as u32);
         } else {
             return;
         }
-        self.left = self.left.saturating_sub(1);
+        self.left = self.left.saturating_sub(self.lanes);
         if self.left == 0 {
             self.end_of_group(sys);
         }
@@ -122,19 +129,20 @@ impl World for Peer {
 
     fn bit_peer(&self) -> Option<BitPeer> {
         let way = if self.giving { Way::Gives { rising: self.rising } } else { Way::Takes };
-        Some(BitPeer { clock: CLOCK, data: DATA, way, bits: self.left.saturating_sub(1) })
+        let (lanes, bits) = (self.lanes, self.left.saturating_sub(self.lanes));
+        Some(BitPeer { clock: CLOCK, data: DATA, lanes, way, bits })
     }
 
     fn take_bits(&mut self, _sys: &mut Sys, bits: u32, count: u32) {
         assert!(!self.giving && count < self.left && (count == 32 || bits >> count == 0));
-        (0..count).rev().for_each(|bit| self.take(bits >> bit & 1 != 0));
+        (0..count).step_by(self.lanes as usize).rev().for_each(|bit| self.take(bits >> bit));
         self.left -= count;
     }
 
     fn give_bits(&mut self, _sys: &mut Sys, count: u32) -> u32 {
         assert!(self.giving && count < self.left);
         self.left -= count;
-        (0..count).fold(0, |bits, _| bits << 1 | u32::from(self.give()))
+        (0..count / self.lanes).fold(0, |bits, _| bits << self.lanes | self.give())
     }
 }
 
@@ -144,11 +152,11 @@ struct Bench<C> {
 }
 
 impl<C: Coreless> Bench<C> {
-    fn new(batches_enabled: bool) -> Self {
-        let mut bench = Self { chip: C::new(Peer { left: 32, ..Peer::default() }), events: 0 };
+    fn new(batches_enabled: bool, lanes: u32) -> Self {
+        let mut bench = Self { chip: C::new(Peer { left: 32, lanes, ..Peer::default() }), events: 0 };
         let sys = bench.sys();
         sys.batches_enabled = batches_enabled;
-        sys.watch_pins(watcher::WORLD, 1 << CLOCK | 1 << DATA);
+        sys.watch_pins(watcher::WORLD, 1 << CLOCK | ((1 << lanes) - 1) << DATA);
         bench
     }
 
@@ -172,13 +180,13 @@ impl<C: Coreless> Bench<C> {
     }
 }
 
-/// Both chips.
-struct Pair<C>([Bench<C>; 2]);
+/// Both chips, and the number of data wires.
+struct Pair<C>([Bench<C>; 2], u32);
 
 impl<C: Coreless> Pair<C> {
     /// With batches, and without.
-    fn new() -> Self {
-        let mut pair = Self([true, false].map(Bench::new));
+    fn new(lanes: u32) -> Self {
+        let mut pair = Self([true, false].map(|batches| Bench::new(batches, lanes)), lanes);
         for pin in 0..8 {
             pair.w(C::REGISTERS.pads_bank0 + 4 + 4 * pin, 0x56);
         }
@@ -213,7 +221,7 @@ fn with_field(instruction: u32, random: &mut SplitMix64) -> u32 {
 }
 
 /// Returns a loop, most often one whose passes can be deferred.
-fn program(random: &mut SplitMix64) -> Vec<u32> {
+fn program(random: &mut SplitMix64, lanes: u32) -> Vec<u32> {
     let mut program = Vec::new();
     for _ in 0..random.below32(3) {
         // set x, y; out x, y; pull; push; nop
@@ -223,8 +231,8 @@ fn program(random: &mut SplitMix64) -> Vec<u32> {
     let first = program.len() as u32;
     for _ in 0..1 + random.below32(3) {
         let i = match random.below32(12) {
-            0..4 => 0x6001,                                            // out pins, 1
-            4..7 => 0x4001,                                            // in pins, 1
+            0..4 => 0x6000 | lanes,                                    // out pins
+            4..7 => 0x4000 | lanes,                                    // in pins
             7 => 0x4000 | random.below32(8) << 5 | random.below32(32), // in
             8 => 0xe000 | random.below32(32),                          // set pins
             9 => 0xa021 + 0x21 * random.below32(2),                    // nop
@@ -244,12 +252,12 @@ fn program(random: &mut SplitMix64) -> Vec<u32> {
 }
 
 /// Returns a loop like those of serial buses: data, a clock by side-set, and a counter.
-fn shifter(random: &mut SplitMix64) -> Vec<u32> {
+fn shifter(random: &mut SplitMix64, lanes: u32) -> Vec<u32> {
     let mut program = vec![[0xe020 | random.below32(32), 0xa02b, 0xa02b][random.below32(3) as usize]];
     let first = program.len() as u32;
     let len = 1 + random.below32(4);
     let (edge, high) = (random.below32(len + 1), random.below32(2));
-    let mut bodies = vec![0x6001, 0x4001, 0xa042, 0xe000 | random.below32(2)];
+    let mut bodies = vec![0x6000 | lanes, 0x4000 | lanes, 0xa042, 0xe000 | random.below32(2)];
     for number in 0..len {
         let i = if random.one_in(8) { 0xa021 } else { bodies.remove(random.below32(bodies.len() as u32) as usize) };
         let side = high ^ u32::from(number < edge);
@@ -262,12 +270,12 @@ fn shifter(random: &mut SplitMix64) -> Vec<u32> {
     program
 }
 
-fn pinctrl(random: &mut SplitMix64) -> u32 {
+fn pinctrl(random: &mut SplitMix64, lanes: u32) -> u32 {
     let sideset = [0, 1, 1, 1, 2][random.below32(5) as usize];
     let base = |random: &mut SplitMix64, usual| if random.one_in(8) { random.below32(32) } else { usual };
     sideset << 29
         | [0, 1, 1, 2][random.below32(4) as usize] << 26
-        | if random.one_in(6) { random.below32(4) } else { 1 } << 20
+        | if random.one_in(6) { random.below32(5) } else { lanes } << 20
         | base(random, DATA) << 15
         | base(random, CLOCK) << 10
         | base(random, DATA) << 5
@@ -309,7 +317,8 @@ fn waiter(random: &mut SplitMix64) -> Vec<u32> {
 }
 
 fn set_up<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, machine: u32, sensible: bool) {
-    let code = if sensible { shifter(random) } else { program(random) };
+    let lanes = if random.one_in(6) { [1, 2, 4][random.below32(3) as usize] } else { pair.1 };
+    let code = if sensible { shifter(random, lanes) } else { program(random, lanes) };
     start(pair, random, machine, &code, sensible);
 }
 
@@ -330,16 +339,19 @@ fn start<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, machine: u32,
     let joined = [0, 0, 0, 1, 2][random.below32(5) as usize];
     let automatic = if sensible { 3 | random.below32(4) << 2 } else { random.below32(16) };
     pair.w(at + 8, joined << 30 | threshold(random) << 25 | threshold(random) << 20 | automatic << 16);
-    pair.w(at + 0x14, 1 << 29 | 2 << 26 | DATA << 5);
+    pair.w(at + 0x14, 1 << 29 | (1 + pair.1) << 26 | CLOCK << 5);
     // set pindirs, set x, set y, and a jump to the start.
-    let directions = if sensible && random.one_in(2) { 3 } else { random.below32(4) };
+    // The clock's, and most often the same for all data.
+    let data = if random.one_in(8) { random.below32(16) } else { 15 * random.below32(2) };
+    let directions = if sensible && random.one_in(2) { 31 } else { data << 1 | random.below32(2) };
     for i in [0xe080 | directions, 0xe03f, 0xe040 | random.below32(32), origin] {
         pair.w(at + 0x10, i);
         let next = pair.cycle() + 2;
         pair.run(next);
     }
-    let usual = 1 << 29 | random.below32(2) << 26 | 1 << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
-    pair.w(at + 0x14, if sensible { usual } else { pinctrl(random) });
+    let out = code.iter().find(|&i| i & 0xe0e0 == 0x6000).map_or(pair.1, |i| i & 7);
+    let usual = 1 << 29 | random.below32(2) << 26 | out << 20 | DATA << 15 | CLOCK << 10 | DATA << 5 | DATA;
+    pair.w(at + 0x14, if sensible { usual } else { pinctrl(random, pair.1) });
     pair.w(PIO[0] + 0x10 + 4 * machine, random.draw32());
     if sensible {
         let count = [1000, 1000, 7, 1][random.below32(4) as usize];
@@ -360,7 +372,7 @@ fn disturb<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, at: &str) {
         15 => pair.w(registers, (1 + random.below32(4)) << 16),
         16 => pair.w(registers + 8, value & 0x3fff_0000),
         17 => pair.w(registers + 0x10, with_field(0xe020 | random.below32(32), random)),
-        18 => pair.w(registers + 0x14, pinctrl(random)),
+        18 => pair.w(registers + 0x14, pinctrl(random, pair.1)),
         19 => pair.w(PIO[0] + 0x38, if random.one_in(2) { 0 } else { 1 << DATA }),
         20 => {
             let pin = random.below32(8);
@@ -388,7 +400,7 @@ fn disturb<C: Coreless>(pair: &mut Pair<C>, random: &mut SplitMix64, at: &str) {
             pair.w(PIO[1] + 0x48, with_field(value & 0xe0ff, random));
             pair.w(PIO[1] + 0x4c, with_field(0, random));
             pair.w(PIO[1] + 0xcc, 1 << 12);
-            pair.w(PIO[1] + 0xdc, pinctrl(random));
+            pair.w(PIO[1] + 0xdc, pinctrl(random, pair.1));
             pair.w(PIO[1], value & 1);
         }
         30..34 => {
@@ -453,14 +465,15 @@ fn compare_all<C: Coreless>(pair: &mut Pair<C>, at: &str) {
 
 fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
     let random = &mut SplitMix64::new(seed);
-    let mut pair = Pair::<C>::new();
+    let mut pair = Pair::<C>::new([1, 1, 2, 4][random.below32(4) as usize]);
     for pin in 0..8 {
         pair.w(C::REGISTERS.io_bank0 + 8 * pin + 4, if pin == READY { 5 } else { 6 });
     }
     for word in 0..128 {
         pair.w(RAM + 4 * word, random.draw32());
     }
-    pair.w(PIO[0] + 0x38, if random.one_in(3) { 0 } else { 1 << DATA });
+    let some = if random.one_in(6) { random.draw32() } else { u32::MAX };
+    pair.w(PIO[0] + 0x38, if random.one_in(3) { 0 } else { (some & ((1 << pair.1) - 1)) << DATA });
     let sensible = !random.one_in(4);
     set_up(&mut pair, random, 0, sensible);
     if random.one_in(if sensible { 20 } else { 4 }) {
@@ -517,23 +530,27 @@ pub fn batches_equal_single_events<C: Coreless>() {
 /// A transmitter that DMA feeds costs an event of PIO a word, one of DMA, and one in which DMA finds nothing to do.
 /// Panics where it costs more.
 pub fn a_word_costs_three_events<C: Coreless>() {
-    let mut pair = Pair::<C>::new();
-    for pin in [CLOCK, DATA] {
+    [1, 2, 4].into_iter().for_each(word_costs_three_events::<C>);
+}
+
+fn word_costs_three_events<C: Coreless>(lanes: u32) {
+    let mut pair = Pair::<C>::new(lanes);
+    for pin in CLOCK..=DATA + lanes {
         pair.w(C::REGISTERS.io_bank0 + 8 * pin + 4, 6);
     }
-    // out pins, 1 side 0; jmp x-- side 1; jmp 0 side 0
-    for (address, instruction) in [0x6001, 0x1040, 0x0000].into_iter().enumerate() {
+    // out pins, lanes side 0; jmp x-- side 1; jmp 0 side 0
+    for (address, instruction) in [0x6000 | lanes, 0x1040, 0x0000].into_iter().enumerate() {
         pair.w(PIO[0] + 0x48 + 4 * address as u32, instruction);
     }
     pair.w(PIO[0] + 0xcc, 2 << 12);
     pair.w(PIO[0] + 0xd0, 1 << 17);
-    pair.w(PIO[0] + 0xdc, 2 << 26 | DATA << 5);
-    for instruction in [0xe083, 0xa02b] {
+    pair.w(PIO[0] + 0xdc, (1 + lanes) << 26 | CLOCK << 5);
+    for instruction in [0xe09f, 0xa02b] {
         pair.w(PIO[0] + 0xd8, instruction);
         let next = pair.cycle() + 2;
         pair.run(next);
     }
-    pair.w(PIO[0] + 0xdc, 1 << 29 | 1 << 20 | CLOCK << 10 | DATA);
+    pair.w(PIO[0] + 0xdc, 1 << 29 | lanes << 20 | CLOCK << 10 | DATA);
     for (offset, value) in [(0, RAM), (4, PIO[0] + 0x10), (8, 1000), (0xc, 1 << 4 | 2 << 2 | 1)] {
         pair.w(DMA + offset, value);
     }
@@ -543,16 +560,16 @@ pub fn a_word_costs_three_events<C: Coreless>() {
     let [lazy, plain] = pair.0.each_mut().map(|bench| {
         bench.run(1000);
         let before = bench.events;
-        bench.run(1000 + 50 * 64);
+        bench.run(1000 + 50 * 64 / u64::from(lanes));
         bench.events - before
     });
-    assert_eq!((lazy, plain), (50 * 3, 50 * 66));
+    assert_eq!((lazy, plain), (50 * 3, 50 * (2 + 64 / u64::from(lanes))), "{lanes} lanes");
     compare_all(&mut pair, "at the end");
 }
 
 /// IN pushes a word in the pass whose OUT finds none. Panics where FIFO levels differ in any cycle.
 pub fn a_word_moves_in_the_last_pass<C: Coreless>() {
-    let mut pair = Pair::<C>::new();
+    let mut pair = Pair::<C>::new(1);
     pair.w(C::REGISTERS.io_bank0 + 8 * DATA + 4, 6);
     // out pins, 1; in pins, 1 [7]
     for (address, instruction) in [0x6001, 0x4701].into_iter().enumerate() {

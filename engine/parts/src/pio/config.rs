@@ -150,9 +150,9 @@ impl Config {
         PinWrite::mapped(data, (self.pinctrl >> 5) & 31, ((self.pinctrl >> 26) & 7).min(FIELD_BITS))
     }
 
-    /// Returns the pin that OUT PINS writes, if it is only one.
-    pub(crate) fn out_pin(&self) -> Option<u32> {
-        ((self.pinctrl >> 20) & 63 == 1).then_some(self.pinctrl & 31)
+    /// Returns the first pin that OUT PINS writes, and their number.
+    pub(crate) fn out_pins(&self) -> (u32, u32) {
+        (self.pinctrl & 31, (self.pinctrl >> 20) & 63)
     }
 
     fn sideset_bits(&self) -> u32 {

@@ -47,8 +47,10 @@ pub struct Pass {
     counter: Option<Counter>,
     /// The pass contains JMP !OSRE.
     needs_osr: bool,
-    /// The step with OUT PINS, 1, and its pin.
+    /// The step with OUT PINS, and its first pin.
     pub output: Option<(usize, u32)>,
+    /// The number of its pins and bits, 1, 2 or 4.
+    pub lanes: u32,
     /// The step with IN PINS, and its number of bits.
     pub input: Option<(usize, u32)>,
 }
@@ -77,6 +79,7 @@ impl Pass {
             counter: None,
             needs_osr: false,
             output: None,
+            lanes: 1,
             input: None,
         };
         let mut pc = state.pc;
@@ -92,10 +95,7 @@ impl Pass {
             }
         }
         pass.cycles = pass.ticks * cycles_per_tick;
-        match pass.output {
-            Some((_, pin)) if pass.writes().any(|write| write.mask & (1 << pin) != 0) => None,
-            _ => Some(pass),
-        }
+        (!pass.writes().any(|write| write.mask & pass.out_pins() != 0)).then_some(pass)
     }
 
     /// Adds an instruction. `Some(Some(_))`: its jump target. `None`: a pass cannot contain it.
@@ -116,8 +116,12 @@ impl Pass {
                 jump = Some(operand);
             }
             op::IN if first == 0 && self.input.is_none() => self.input = Some((self.len, bit_count(operand))),
-            op::OUT if first == 0 && operand == 1 && self.output.is_none() => {
-                self.output = Some((self.len, config.out_pin()?));
+            op::OUT if first == 0 && matches!(operand, 1 | 2 | 4) && self.output.is_none() => {
+                let (pin, pins) = config.out_pins();
+                if pins != operand || pin + pins > WORD_BITS {
+                    return None;
+                }
+                (self.output, self.lanes) = (Some((self.len, pin)), pins);
             }
             op::MOV if NOPS.contains(&(instruction & 0xff)) => {}
             op::SET if first == 0 => write = config.set_write(operand),
@@ -132,6 +136,11 @@ impl Pass {
         self.len += 1;
         self.ticks += 1 + config.delay(instruction);
         Some(jump)
+    }
+
+    /// Returns the pins of OUT PINS.
+    pub fn out_pins(&self) -> u32 {
+        self.output.map_or(0, |(_, pin)| low_bits(self.lanes) << pin)
     }
 
     pub fn steps(&self) -> &[Step] {
@@ -173,9 +182,13 @@ impl Pass {
         let words = |count: usize| if through_fifos { count as u64 } else { 0 };
         if let Some((step, _)) = self.output {
             let passes = match self.until_refill(state, config) {
-                Some(first) => first + words(fifos.tx.len()) * u64::from(config.pull_threshold()) - 1,
-                None if self.needs_osr => u64::from((config.pull_threshold() - 1).saturating_sub(state.osr_count)),
-                None => u64::from(WORD_BITS - state.osr_count),
+                Some(first) => {
+                    first + words(fifos.tx.len()) * u64::from(config.pull_threshold().div_ceil(self.lanes)) - 1
+                }
+                None => {
+                    let most = if self.needs_osr { config.pull_threshold() - 1 } else { WORD_BITS };
+                    u64::from(most.saturating_sub(state.osr_count) / self.lanes)
+                }
             };
             most = most.min((passes, step));
         } else if self.needs_osr && state.osr_count >= config.pull_threshold() {
@@ -197,7 +210,7 @@ impl Pass {
     /// Returns the number of passes up to that whose OUT takes a word from the FIFO, if there is one.
     fn until_refill(&self, state: &State, config: &Config) -> Option<u64> {
         let pulls = self.output.is_some() && config.autopull();
-        pulls.then(|| u64::from(config.pull_threshold().saturating_sub(state.osr_count)).max(1))
+        pulls.then(|| u64::from(config.pull_threshold().saturating_sub(state.osr_count).div_ceil(self.lanes)).max(1))
     }
 
     /// Returns the number of passes up to that whose IN pushes a word, if there is room for it.
@@ -206,10 +219,10 @@ impl Pass {
         Some(u64::from(config.push_threshold().saturating_sub(state.isr_count).div_ceil(bits)).max(1))
     }
 
-    /// Returns the next `count` bits that OUT outputs, the first one in the most significant place.
+    /// Returns the bits that OUT outputs in the next `count` passes, the first one's in the most significant place.
     pub(crate) fn bits_out(&self, state: &State, config: &Config, count: u32) -> u32 {
-        let osr = if config.out_shifts_right() { state.osr.reverse_bits() } else { state.osr };
-        osr.checked_shr(WORD_BITS - count).unwrap_or(0)
+        let osr = if config.out_shifts_right() { reversed(state.osr, self.lanes) } else { state.osr };
+        osr.checked_shr(WORD_BITS - count * self.lanes).unwrap_or(0)
     }
 
     /// Advances `state` by `count` passes in which OUT has output its bits and IN has read `inputs`.
@@ -220,7 +233,7 @@ impl Pass {
             None => {}
         }
         if self.output.is_some() {
-            let count = count as u32;
+            let count = count as u32 * self.lanes;
             let shifted =
                 if config.out_shifts_right() { state.osr.checked_shr(count) } else { state.osr.checked_shl(count) };
             state.osr = shifted.unwrap_or(0);
@@ -230,10 +243,11 @@ impl Pass {
             state.isr_count += bits * count as u32;
             let right = config.in_shifts_right();
             state.isr = match inputs {
-                Sampled::Bits(sampled) if right => {
-                    shift_in(state.isr, sampled.reverse_bits() >> (WORD_BITS - count as u32), count as u32, right)
+                Sampled::Bits(sampled) => {
+                    let count = count as u32 * bits;
+                    let sampled = if right { reversed(sampled, bits) >> (WORD_BITS - count) } else { sampled };
+                    shift_in(state.isr, sampled, count, right)
                 }
-                Sampled::Bits(sampled) => shift_in(state.isr, sampled, count as u32, right),
                 Sampled::Same(levels) => {
                     (0..count).fold(state.isr, |isr, _| shift_in(isr, levels & low_bits(bits), bits, right))
                 }
@@ -242,6 +256,17 @@ impl Pass {
         state.tick += count * self.ticks;
         state.flow = Slot { next: divider.cycle(state.tick), stall: None, tried: false };
     }
+}
+
+/// Returns `word` with its groups of `lanes` bits in reverse order.
+fn reversed(word: u32, lanes: u32) -> u32 {
+    let mut word = word.reverse_bits();
+    for (group, odd) in [(1, 0xaaaa_aaaa), (2, 0xcccc_cccc)] {
+        if group < lanes {
+            word = (word & odd) >> group | (word & !odd) << group;
+        }
+    }
+    word
 }
 
 /// Returns the ISR after one IN of `count` bits.
@@ -256,7 +281,7 @@ fn shift_in(isr: u32, data: u32, count: u32, right: bool) -> u32 {
 /// The levels that IN sampled at its pins.
 #[derive(Clone, Copy, Debug)]
 pub enum Sampled {
-    /// One bit per pass, the first one in the most significant place.
+    /// The bits of each pass, the first one's in the most significant place.
     Bits(u32),
     /// The same levels in each pass, in the places of IN_BASE and the pins above it.
     Same(u32),
@@ -275,10 +300,19 @@ pub(crate) struct Deferred {
 /// The exchange with the peer in each pass.
 #[derive(Clone, Copy, Debug, Snapshot)]
 pub(crate) struct Exchange {
+    /// The first pin, and the number of pins.
     pub(crate) data: u32,
+    pub(crate) lanes: u32,
     pub(crate) way: Way,
-    /// The step whose edge transfers a bit.
+    /// The step whose edge transfers bits.
     pub(crate) step: usize,
+}
+
+impl Exchange {
+    /// Returns the pins as a mask.
+    pub(crate) fn pins(&self) -> u32 {
+        low_bits(self.lanes) << self.data
+    }
 }
 
 /// The levels that IN reads.
@@ -287,9 +321,9 @@ pub(crate) enum Source {
     /// The same levels in each pass.
     #[default]
     Steady,
-    /// The peer's bit of this pass.
+    /// The peer's bits of this pass.
     Bit,
-    /// The peer's bit of the previous pass.
+    /// The peer's bits of the previous pass.
     LastBit,
 }
 

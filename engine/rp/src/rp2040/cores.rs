@@ -14,7 +14,9 @@ use crate::rp2040::memory::Memory;
 use crate::rp2040::wires::event;
 
 impl Kind<Own> for V6m {
-    const FACTS: &'static Facts = &FACTS;
+    fn facts(_bus: &Bus) -> &'static Facts {
+        &FACTS
+    }
 
     fn new(index: usize) -> Core {
         Core::new(index, [event::SYSTICK0, event::SYSTICK1][index])

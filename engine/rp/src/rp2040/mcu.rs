@@ -22,6 +22,7 @@ pub static FACTS: Facts = Facts {
     flash_base: XIP_BASE,
     flash_bytes: (64 << 10, 16 << 20),
     pins: PINS.count_ones(),
+    adc_pins: 26..30,
     psram_pins: &[],
     cores: 2,
     description: debugger::DESCRIPTION,

@@ -138,7 +138,7 @@ pub(crate) const WIRES: Wires = Wires {
         SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333),
         SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc & PINS),
     ],
-    adc: AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 },
+    adc: AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26, channels: 4 },
     pwm: PwmWires {
         event: event::PWM,
         irq: irq::PWM_WRAP,

@@ -3,8 +3,10 @@
 use chip::xip_cache::LINE_BYTES_LOG2;
 use chip::{BusFault, Event, Peripheral, Sys, Write, lane};
 use cpu::{Architecture, Master};
+use parts::adc::Adc;
 use parts::batch::Use;
 use parts::timer::Timer;
+use parts::wires::AdcWires;
 use sim::Snapshot;
 use sim::snapshot::LeftOut;
 
@@ -15,6 +17,7 @@ use crate::rp2350::bootrom;
 use crate::rp2350::coprocessors::dcp::Dcp;
 use crate::rp2350::coprocessors::rcp::Rcp;
 use crate::rp2350::map;
+use crate::rp2350::mcu::KINDS;
 use crate::rp2350::memory::{Addresses, Memory};
 use crate::rp2350::peripherals::accessctrl::Accessctrl;
 use crate::rp2350::peripherals::bootram::Bootram;
@@ -67,6 +70,8 @@ pub struct Own {
     sleepctrl: [u32; 2],
     /// The boot ROM is [`bootrom::own`].
     own_boot_rom: LeftOut<bool>,
+    /// Its place in [`KINDS`].
+    pub kind: LeftOut<usize>,
     pub syscfg: Syscfg,
     pub accessctrl: Accessctrl,
     pub busctrl: Busctrl,
@@ -91,6 +96,7 @@ impl Default for Own {
             dcp_instructions: 0,
             sleepctrl: [2; 2],
             own_boot_rom: LeftOut(false),
+            kind: LeftOut(0),
             syscfg: Syscfg::default(),
             accessctrl: Accessctrl::default(),
             busctrl: Busctrl::default(),
@@ -108,6 +114,17 @@ impl Default for Own {
 }
 
 impl Bus {
+    /// Puts the die at power-on into the package of `kind`.
+    pub(crate) fn set_kind(&mut self, kind: usize) {
+        self.own.kind = LeftOut(kind);
+        let pins = &KINDS[kind].0.adc_pins;
+        let wires = AdcWires { first_pin: pins.start, channels: pins.len() as u32, ..wires::WIRES.adc };
+        self.blocks.adc = Adc::new(wires);
+        if KINDS[kind].0.pins > 30 {
+            self.blocks.sysinfo = wires::LARGE;
+        }
+    }
+
     /// Does what a write to CTRL of PIO `index` asks of the blocks beside it; the last and the first are neighbours.
     fn write_neighbours(&mut self, index: usize, write: Write) {
         let Self { sys, blocks: Blocks { pio, .. }, .. } = self;

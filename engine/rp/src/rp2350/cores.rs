@@ -11,7 +11,7 @@ use hazard3::core::Wires;
 use crate::cores::{Kind, Seen};
 use crate::rp2350::bus::{Bus, Own};
 use crate::rp2350::debugger;
-use crate::rp2350::mcu::{FACTS, FACTS_RISCV};
+use crate::rp2350::mcu::KINDS;
 use crate::rp2350::memory::Memory;
 use crate::rp2350::wires::{event, irq, tick};
 
@@ -37,7 +37,9 @@ impl Selected for V8m {
 }
 
 impl Kind<Own> for V8m {
-    const FACTS: &'static Facts = &FACTS;
+    fn facts(bus: &Bus) -> &'static Facts {
+        KINDS[*bus.own.kind].0
+    }
 
     fn new(index: usize) -> Self::Core {
         let timers = [(event::SYSTICK0, tick::PROC0), (event::SYSTICK1, tick::PROC1)];
@@ -128,7 +130,9 @@ impl Selected for Hazard3 {
 }
 
 impl Kind<Own> for Hazard3 {
-    const FACTS: &'static Facts = &FACTS_RISCV;
+    fn facts(bus: &Bus) -> &'static Facts {
+        &KINDS[*bus.own.kind].1
+    }
 
     fn new(index: usize) -> Self::Core {
         let wires = Wires {

@@ -1,5 +1,7 @@
 //! The RP2350 as a board drives it.
 
+use std::ops::Range;
+
 use armv8m::V8m;
 use attribution::Recording;
 use chip::World;
@@ -17,21 +19,45 @@ use crate::rp2350::cores::Selected;
 use crate::rp2350::debugger::{arm, riscv};
 use crate::rp2350::memory::{ROM_SIZE, XIP_BASE};
 
-/// Pins on the package of RP2350A.
-const PINS: u32 = 30;
-
 /// The UF2 family of files for fixed addresses of flash.
 const ABSOLUTE: u32 = 0xe48b_ff57;
 
-/// What all of them have in common.
-pub static FACTS: Facts = facts(arm::DESCRIPTION, arm::PC);
+/// A package with 60 pins, and one with 80 (datasheet 1.2): its GPIOs, those of the ADC, and those that select a PSRAM.
+type Package = (u32, Range<u32>, &'static [u32]);
+const SMALL: Package = (30, 26..30, &[0, 8, 19]);
+const LARGE: Package = (48, 40..48, &[0, 8, 19, 47]);
+/// Least and most bytes of flash beside the chip, and of that in its package.
+const OUTSIDE: (usize, usize) = (64 << 10, 16 << 20);
+const INSIDE: (usize, usize) = (2 << 20, 2 << 20);
 
-/// The same while its Hazard3 cores run.
-pub(crate) static FACTS_RISCV: Facts = facts(riscv::DESCRIPTION, riscv::PC);
+/// Defines the facts of each kind, and [`KINDS`].
+macro_rules! kinds {
+    ($($facts:ident: $name:literal, $package:expr, $flash:expr;)+) => {
+        $(#[doc = concat!("What all ", $name, " have in common.")]
+        pub static $facts: Facts = facts($name, $package, $flash, arm::DESCRIPTION, arm::PC);)+
 
-const fn facts(description: &'static str, pc: usize) -> Facts {
+        /// All of them, and the same while their Hazard3 cores run.
+        pub(crate) static KINDS: &[(&Facts, Facts)] =
+            &[$((&$facts, facts($name, $package, $flash, riscv::DESCRIPTION, riscv::PC)),)+];
+    };
+}
+
+kinds! {
+    FACTS: "RP2350", SMALL, OUTSIDE;
+    RP2350B: "RP2350B", LARGE, OUTSIDE;
+    RP2354A: "RP2354A", SMALL, INSIDE;
+    RP2354B: "RP2354B", LARGE, INSIDE;
+}
+
+const fn facts(
+    name: &'static str,
+    (pins, adc_pins, psram_pins): Package,
+    flash_bytes: (usize, usize),
+    description: &'static str,
+    pc: usize,
+) -> Facts {
     Facts {
-        name: "RP2350",
+        name,
         // Arm (Secure), RISC-V, and absolute, which ignores partitions (5.5.3). A file of the SDK begins with an absolute
         // block for the end of flash, which works around erratum RP2350-E10.
         image: Image::Uf2 { families: &[0xe48b_ff59, 0xe48b_ff5a, ABSOLUTE], ignored: Some((ABSOLUTE, 0x10ff_ff00)) },
@@ -45,9 +71,10 @@ const fn facts(description: &'static str, pc: usize) -> Facts {
             own: Some(bootrom::own),
         },
         flash_base: XIP_BASE,
-        flash_bytes: (64 << 10, 16 << 20),
-        pins: PINS,
-        psram_pins: &[0, 8, 19],
+        flash_bytes,
+        pins,
+        adc_pins,
+        psram_pins,
         cores: 2,
         description,
         pc,
@@ -76,9 +103,16 @@ macro_rules! either {
 }
 
 impl Rp2350 {
-    /// Returns a chip at power-on, with `world` on its pins.
+    /// Returns an RP2350A at power-on, with `world` on its pins.
     pub fn new(config: &ChipConfig, world: impl World) -> Self {
-        Self::Arm(Box::new(Chip::new(config, world)))
+        Self::of(&FACTS, config, world)
+    }
+
+    /// Returns a chip of the kind `facts`, one of this module's, at power-on.
+    pub fn of(facts: &Facts, config: &ChipConfig, world: impl World) -> Self {
+        let mut chip = Chip::new(config, world);
+        chip.bus.set_kind(KINDS.iter().position(|kind| kind.0.name == facts.name).unwrap_or(0));
+        Self::Arm(Box::new(chip))
     }
 
     /// Follows OTP.ARCHSEL after a reset of both cores.

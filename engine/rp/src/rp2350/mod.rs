@@ -20,7 +20,7 @@ pub use chip::mcu::{ChipConfig, RunEnd};
 pub use chip::{Inputs, PROBED, Sys, World, pins, sys, ticks, trace, world, xip_cache};
 
 pub use bootrom::NO_BOOT_LOADER;
-pub use mcu::{FACTS, Rp2350};
+pub use mcu::{FACTS, RP2350B, RP2354A, RP2354B, Rp2350};
 
 /// An RP2350 with cores of one kind, and the world on its pins.
 pub type Chip<K = armv8m::V8m> = crate::Chip<bus::Own, K>;

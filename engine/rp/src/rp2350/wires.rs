@@ -114,12 +114,17 @@ pub(crate) mod function {
     pub(crate) const USB: usize = 10;
 }
 
-/// GPIO0 to GPIO47. RP2350A has the first 30 on its package.
+/// GPIO0 to GPIO47. The smaller package has the first 30.
 pub(crate) const PINS: u64 = 0xffff_ffff_ffff;
 
 const VERSION: Version = Version::V1;
 
-/// How the blocks that RP2040 has, too, are connected.
+/// SYSINFO in the packages with 60 and 80 pins (datasheet 12.15.1): CHIP_ID of revision 2 (A2), part 0x0004, manufacturer
+/// 0x493; PACKAGE_SEL; PLATFORM, an ASIC. The value of GITREF_RP2350 on silicon is not published.
+const SMALL: Constants = Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_4927), (0x04, 1), (0x08, 1 << 1)] };
+pub(crate) const LARGE: Constants = Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_4927), (0x08, 1 << 1)] };
+
+/// How the blocks that RP2040 has, too, are connected, in a package with 60 pins.
 pub(crate) const WIRES: Wires = Wires {
     layout: Layout {
         events: event::WORLD.0 as usize + 1,
@@ -133,9 +138,7 @@ pub(crate) const WIRES: Wires = Wires {
         pulsed_dreqs: 0xfff << dreq::PWM_WRAP0,
     },
     version: VERSION,
-    // Datasheet 12.15.1: CHIP_ID of revision 2 (A2), part 0x0004, manufacturer 0x493; PACKAGE_SEL, RP2350A with 60 pins;
-    // PLATFORM, an ASIC. The value of GITREF_RP2350 on silicon is not published.
-    sysinfo: Constants { name: "SYSINFO", registers: &[(0x00, 0x2000_4927), (0x04, 1), (0x08, 1 << 1)] },
+    sysinfo: SMALL,
     clocks: ClocksWires {
         event: event::CLOCKS,
         irq: irq::CLOCKS,
@@ -161,8 +164,7 @@ pub(crate) const WIRES: Wires = Wires {
         SerialWires::i2c(0, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0x3333_3333_3333),
         SerialWires::i2c(1, event::I2C1, irq::I2C1, dreq::I2C1_TX, 0xcccc_cccc_cccc),
     ],
-    // As in RP2350A; RP2350B has channel 0 on GPIO40.
-    adc: AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26 },
+    adc: AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26, channels: 4 },
     pwm: PwmWires {
         event: event::PWM,
         irq: irq::PWM_WRAP_0,

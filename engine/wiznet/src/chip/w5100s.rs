@@ -9,12 +9,12 @@ mod phy;
 mod registers;
 mod socketless;
 
-use sim::{PS_PER_MS, PS_PER_NS, PS_PER_S, Ps, Snapshot};
+use sim::{Lanes, PS_PER_MS, PS_PER_NS, PS_PER_S, Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
 use crate::map::common;
-use crate::wire::{Ip, Mac};
+use crate::wire::{IpAddr, Mac};
 
 use phy::W5100sPhy;
 use registers::{CR_IGMP_JOIN, CR_IGMP_LEAVE, MR2_CLKSEL, MR2_IEN, MR2_NOTCPRST, MR2_UDPURB, Own};
@@ -98,6 +98,10 @@ impl Model for W5100sModel {
         miso
     }
 
+    fn lanes(chip: &W5100S) -> Lanes {
+        Lanes { out: Some(chip.spi.miso), ..Lanes::SINGLE }
+    }
+
     fn read_common(chip: &W5100S, address: u16) -> u8 {
         chip.read_register(address)
     }
@@ -145,11 +149,11 @@ impl Model for W5100sModel {
         chip.socketless_timer();
     }
 
-    fn arp_reply(chip: &mut W5100S, ip: Ip, mac: Mac) -> bool {
+    fn arp_reply(chip: &mut W5100S, ip: IpAddr, mac: Mac) -> bool {
         chip.socketless_arp_reply(ip, mac)
     }
 
-    fn echo_reply(chip: &mut W5100S, from: Ip, message: &[u8]) -> bool {
+    fn echo_reply(chip: &mut W5100S, from: IpAddr, message: &[u8]) -> bool {
         chip.own.socketless.echo_reply(from, message)
     }
 

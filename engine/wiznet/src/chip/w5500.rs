@@ -3,7 +3,7 @@
 
 pub(crate) mod phy;
 
-use sim::{PS_PER_MS, PS_PER_US, Ps, Snapshot};
+use sim::{Lanes, PS_PER_MS, PS_PER_US, Ps, Snapshot};
 
 use crate::Wiznet;
 use crate::chip::Model;
@@ -65,6 +65,10 @@ impl Model for W5500Model {
             Phase::Data => chip.data_byte(mosi, miso),
         }
         miso
+    }
+
+    fn lanes(chip: &W5500) -> Lanes {
+        Lanes { out: Some(chip.spi.miso), ..Lanes::SINGLE }
     }
 
     fn read_common(chip: &W5500, address: u16) -> u8 {

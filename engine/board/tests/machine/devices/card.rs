@@ -15,7 +15,7 @@ const BIT_PS: Ps = 4 * CYCLE_PS;
 fn config(medium: &Medium) -> CardSocketConfig {
     let side = SidePins { rstn: None, intn: None };
     CardSocketConfig {
-        wires: SpiWires { spi: 1, sck: 10, mosi: 11, miso: 12, csn: CSN, side },
+        wires: SpiWires { spi: Some(1), sck: 10, mosi: 11, miso: 12, io: None, csn: CSN, side },
         card: CardConfig { kind: &KINDS[0], medium: medium.clone(), seed: 1, wear: Wear::default() },
     }
 }

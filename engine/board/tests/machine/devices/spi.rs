@@ -3,13 +3,15 @@
 use board::mcu::RP2040;
 use board::{Attachment, BoardConfig, Machine, SidePins, SpiWires};
 use chip::pins::function;
-use sim::{Device, PS_PER_MS, PS_PER_US, Ps, SpiDevice, SpiFrame};
+use sim::{Device, Lanes, PS_PER_MS, PS_PER_US, Ps, SpiDevice, SpiFrame};
 
 use super::super::snapshot::branch_to_itself;
 use super::rig::{CYCLE_PS, Log, Rig, taken};
 
 const SPI0: u32 = 0x4003_c000;
 const SPI1: u32 = 0x4004_0000;
+/// FUNCSEL of a pin that no peripheral drives.
+const NO_FUNCTION: usize = 31;
 /// CPSR 4, SCR 0: a bit takes four cycles of clk_peri.
 const BIT_PS: Ps = 4 * CYCLE_PS;
 /// From the write to the data register to the last edge of SCK: half a bit before the first.
@@ -101,11 +103,11 @@ impl SpiDevice for Probe {
 }
 
 fn on_spi0(csn: u32, side: SidePins) -> SpiWires {
-    SpiWires { spi: 0, sck: 18, mosi: 19, miso: 16, csn, side }
+    SpiWires { spi: Some(0), sck: 18, mosi: 19, miso: 16, io: None, csn, side }
 }
 
 fn on_spi1(csn: u32) -> SpiWires {
-    SpiWires { spi: 1, sck: 10, mosi: 11, miso: 12, csn, side: SidePins::default() }
+    SpiWires { spi: Some(1), sck: 10, mosi: 11, miso: 12, io: None, csn, side: SidePins::default() }
 }
 
 /// Two devices on SPI0 with chip selects 17 and 22, the second with RSTn 20 and INTn 21, and one on SPI1 with 13.
@@ -201,6 +203,17 @@ fn a_pin_without_the_spi_function_carries_nothing() {
     assert_eq!(taken(&log), []);
 }
 
+/// Exchanges a byte on GPIO 18, 19 and 16.
+fn clock_byte(rig: &mut Rig, byte: u8) -> u8 {
+    (0..8).rev().fold(0, |read, bit| {
+        rig.output(19, byte & (1 << bit) != 0);
+        rig.output(18, true);
+        let miso = rig.input(16);
+        rig.output(18, false);
+        (read << 1) | u8::from(miso)
+    })
+}
+
 #[test]
 fn gpio_can_clock_a_device() {
     let log = Log::default();
@@ -211,19 +224,105 @@ fn gpio_can_clock_a_device() {
     rig.output(22, false);
     rig.function(16, function::SIO);
     taken(&log);
-    let mut clock_byte = |byte: u8| {
-        (0..8).rev().fold(0, |read, bit| {
-            rig.output(19, byte & (1 << bit) != 0);
-            rig.output(18, true);
-            let miso = rig.input(16);
-            rig.output(18, false);
-            (read << 1) | u8::from(miso)
-        })
-    };
-    clock_byte(0x96);
-    assert_eq!(clock_byte(0x00), 0x3c, "the answer to the first byte comes with the second");
+    clock_byte(&mut rig, 0x96);
+    assert_eq!(clock_byte(&mut rig, 0x00), 0x3c, "the answer to the first byte comes with the second");
     let seen: Vec<(u8, Seen)> = taken(&log).into_iter().map(|(_, answer, seen)| (answer, seen)).collect();
     assert_eq!(seen, [(0x3c, Seen::Byte(0x96)), (0x3c, Seen::Byte(0x00))]);
+}
+
+#[test]
+fn gpio_reads_an_ethernet_chip_in_the_byte_that_it_names() {
+    let mut rig = Rig::new(|wiring| {
+        let side = SidePins::default();
+        let wires = |csn| SpiWires { spi: None, sck: 18, mosi: 19, miso: 16, io: None, csn, side };
+        wiring.attach_spi(wires(17), wiznet::W5500::new(wiznet::Config::default()));
+        wiring.attach_spi(wires(22), wiznet::chip::w5100s::W5100S::new(wiznet::Config::default()));
+    });
+    [17, 22].into_iter().for_each(|csn| rig.output(csn, true));
+    rig.output(18, false);
+    rig.function(16, function::SIO);
+    rig.run(10 * PS_PER_MS);
+    // VERSIONR, and the low byte of RTR.
+    for (csn, frame, value) in [(17, [0x00, 0x39, 0x00, 0x00], 4), (22, [0x0f, 0x00, 0x18, 0x00], 0xd0)] {
+        rig.output(csn, false);
+        let read = frame.map(|byte| clock_byte(&mut rig, byte));
+        rig.output(csn, true);
+        assert_eq!(read[3], value);
+    }
+}
+
+/// A memory of one byte. A command on one lane has the number of those for the next byte, which is written; a byte
+/// with the highest bit of the command reads it.
+#[derive(Default)]
+struct Latch {
+    command: Option<u8>,
+    latched: u8,
+}
+
+impl Device for Latch {
+    fn name(&self) -> &'static str {
+        "LATCH"
+    }
+}
+
+impl SpiDevice for Latch {
+    fn select(&mut self, _now: Ps, _low: bool) {
+        self.command = None;
+    }
+
+    fn exchange(&mut self, _now: Ps, mosi: u8) -> u8 {
+        match self.command {
+            None => self.command = Some(mosi),
+            Some(command) if command & 0x80 == 0 => self.latched = mosi,
+            Some(_) => {}
+        }
+        0xff
+    }
+
+    fn lanes(&self) -> Lanes {
+        self.command.map_or(Lanes::SINGLE, |command| Lanes {
+            count: command & 7,
+            out: (command & 0x80 != 0).then_some(self.latched),
+        })
+    }
+}
+
+#[test]
+fn a_device_has_one_two_or_four_lanes() {
+    const IO: [u32; 4] = [18, 19, 20, 21];
+    let side = SidePins::default();
+    let wires = SpiWires { spi: None, sck: 17, mosi: IO[0], miso: IO[1], io: Some([IO[2], IO[3]]), csn: 16, side };
+    let mut rig = Rig::new(|wiring| wiring.attach_spi(wires, Latch::default()));
+    rig.output(16, true);
+    rig.output(17, false);
+    // Outputs a byte on the first pins, or reads one from them; with one lane, from IO1.
+    let clock = |rig: &mut Rig, byte: Option<u8>, lanes: u32| {
+        (0..8 / lanes).rev().fold(0, |read, step| {
+            IO.into_iter().for_each(|pin| rig.function(pin, NO_FUNCTION));
+            for (lane, pin) in (0..lanes).zip(IO) {
+                if let Some(byte) = byte {
+                    rig.output(pin, byte >> (step * lanes + lane) & 1 != 0);
+                }
+            }
+            let inputs = if lanes == 1 { &IO[1..2] } else { &IO[..lanes as usize] };
+            let levels = inputs.iter().rev().fold(0, |levels, &pin| levels << 1 | u8::from(rig.input(pin)));
+            rig.output(17, true);
+            rig.output(17, false);
+            read << lanes | levels
+        })
+    };
+    let frame = |rig: &mut Rig, command: u8, byte: Option<u8>| {
+        rig.output(16, false);
+        clock(rig, Some(command), 1);
+        let read = clock(rig, byte, u32::from(command & 7));
+        rig.output(16, true);
+        read
+    };
+    for (lanes, byte) in [(4, 0xa5), (2, 0x96), (1, 0x3c), (4, 0xff)] {
+        frame(&mut rig, lanes, Some(byte));
+        assert_eq!(frame(&mut rig, 0x80 | lanes, None), byte, "{lanes} lanes");
+    }
+    assert_eq!(IO.map(|pin| rig.input(pin)), [false; 4], "a device that is not selected drives none");
 }
 
 #[test]

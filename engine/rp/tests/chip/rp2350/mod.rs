@@ -2,6 +2,7 @@
 
 mod address_translation;
 mod hostile_guest;
+mod packages;
 mod profile;
 mod riscv;
 mod transfers;

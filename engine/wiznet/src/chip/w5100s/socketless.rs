@@ -5,7 +5,7 @@ use sim::{Ps, Snapshot};
 use super::W5100S;
 use crate::icmp::ECHO_REQUEST;
 use crate::time::retry_period;
-use crate::wire::{Ip, Mac, be16};
+use crate::wire::{IpAddr, Mac, be16};
 
 pub(crate) const SLCR: u16 = 0x4C;
 pub(crate) const SLRTR: u16 = 0x4D;
@@ -40,7 +40,7 @@ pub(crate) struct SocketLess {
 #[derive(Snapshot)]
 struct Running {
     /// The address to be resolved.
-    next_hop: Ip,
+    next_hop: IpAddr,
     /// The address was resolved, and the echo request was sent.
     pinging: bool,
     deadline: Ps,
@@ -70,6 +70,10 @@ impl SocketLess {
         std::array::from_fn(|i| self.bytes[at + i])
     }
 
+    fn target(&self) -> IpAddr {
+        IpAddr::from(self.array::<4>(SLPIPR))
+    }
+
     pub(crate) fn interrupt_pending(&self) -> bool {
         self.read(SLIR) & self.read(SLIMR) != 0
     }
@@ -85,9 +89,9 @@ impl SocketLess {
         self.set(SLIR, &[self.read(SLIR) | interrupt]);
     }
 
-    pub(crate) fn echo_reply(&mut self, from: Ip, message: &[u8]) -> bool {
+    pub(crate) fn echo_reply(&mut self, from: IpAddr, message: &[u8]) -> bool {
         let waited_for = self.running.as_ref().is_some_and(|running| running.pinging)
-            && from == self.array(SLPIPR)
+            && from == self.target()
             && message[4..6] == self.array::<2>(PINGIDR)
             && message[6..8] == self.array::<2>(PINGSEQR);
         if waited_for {
@@ -114,7 +118,7 @@ impl W5100S {
         if self.own.socketless.running.is_some() || !matches!(command, ARP | PING) {
             return;
         }
-        let next_hop = self.common.next_hop(self.own.socketless.array(SLPIPR));
+        let next_hop = self.common.next_hop(self.own.socketless.target());
         let repetitions = self.own.socketless.read(SLRCR);
         self.own.socketless.set(SLCR, &[command]);
         let deadline = self.socketless_deadline();
@@ -142,7 +146,7 @@ impl W5100S {
         if pinging { self.socketless_ping() } else { self.arp_request(next_hop) }
     }
 
-    pub(super) fn socketless_arp_reply(&mut self, ip: Ip, mac: Mac) -> bool {
+    pub(super) fn socketless_arp_reply(&mut self, ip: IpAddr, mac: Mac) -> bool {
         let (deadline, repetitions) = (self.socketless_deadline(), self.own.socketless.read(SLRCR));
         let socketless = &mut self.own.socketless;
         let Some(running) = socketless.running.as_mut().filter(|running| !running.pinging && running.next_hop == ip)
@@ -161,7 +165,7 @@ impl W5100S {
 
     fn socketless_ping(&mut self) {
         let socketless = &self.own.socketless;
-        let (mac, ip) = (socketless.array(SLPHAR), socketless.array(SLPIPR));
+        let (mac, ip) = (socketless.array(SLPHAR), socketless.target());
         let mut message = vec![ECHO_REQUEST, 0, 0, 0];
         message.extend_from_slice(&socketless.array::<2>(PINGIDR));
         message.extend_from_slice(&socketless.array::<2>(PINGSEQR));
