@@ -35,7 +35,7 @@ from portbench.results.table import terminal
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import START, missing, other_row, row, run_of
-from tests.walk import Walk
+from tests.walk import Walk, shortened
 
 pytest.importorskip("scipy")
 FOLDER: Final = Path(__file__).with_name("outputs")
@@ -123,15 +123,6 @@ PICTURE: Final = BoardPicture(
     (HeaderPin(40, "VBUS"), HeaderPin(39, "VSYS", "sensor", by_hand=True)),
     ("GP24 held at 3.3 V",),
 )
-
-
-def shortened(value: Any) -> Any:
-    """Numbers with nine digits: the last ones are a library's."""
-    if isinstance(value, dict):
-        return {key: shortened(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [shortened(each) for each in value]
-    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def as_json(value: Any) -> str:
