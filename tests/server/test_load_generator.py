@@ -119,6 +119,16 @@ def test_a_board_that_refuses_and_then_does_not() -> None:
     assert session.ok and session.attempts >= 3
 
 
+def test_an_attempt_that_is_stopped_says_so() -> None:
+    with socket.create_server((str(LOOPBACK), 0)) as taken:
+        board = Listening(LOOPBACK, taken.getsockname()[1])
+    with SocketLoadGenerator(asking(1)) as load:
+        load.call(board)
+        tried = Deadline(LIMIT_S, "the load generator")
+        tried.poll(lambda: any(each.attempts > 1 for each in load.finish(0.001)), 0.001, "two attempts")
+    assert [each.error for each in load.finish(0)] == ["the load generator was stopped"]
+
+
 def test_a_board_that_refuses_for_good() -> None:
     with socket.create_server((str(LOOPBACK), 0)) as taken:
         board = Listening(LOOPBACK, taken.getsockname()[1])

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import MISSING, fields
 from itertools import chain, repeat
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -207,6 +208,16 @@ def test_the_settings_of_a_desk_are_its_files_changed_by_the_options(tmp_path: P
         with pytest.raises(BoardError) as error:
             desk_settings(*wrong, wall_clock=True)
         assert str(error.value) == says
+
+
+@pytest.mark.parametrize(("words", "wall_clock"), [([], True), (["--free-running"], False)])
+def test_a_desk_keeps_to_the_clock_unless_it_runs_free(
+    words: list[str], wall_clock: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = Mock(side_effect=BoardError("that is enough"))
+    monkeypatch.setattr("portbench.runner.cli.verbs.desk.StartedDesk", started)
+    done = CliRunner().invoke(portbench, ["desk", "--name", "its-own", *words])
+    assert "that is enough" in done.output and json.loads(started.call_args.args[1])["wall_clock"] is wall_clock
 
 
 def test_a_rule_is_told_with_its_addresses() -> None:
