@@ -18,7 +18,7 @@ def figures(relation: str = "same binary", **silicon: float) -> FigureSet:
         {
             "id": "a-set",
             "what": "loops",
-            "source": "somebody",
+            "source": "a-source",
             "board": "RPI_PICO",
             "measured_on": "CircuitPython 9.1.4",
             "runtime": "circuitpython-pico-9.1.4",
@@ -108,7 +108,7 @@ def test_reports_are_shown_figure_by_figure() -> None:
 
 SHOWN = """\
 a-set: loops
-somebody
+a-source
 silicon: CircuitPython 9.1.4; emulated: circuitpython-pico-9.1.4 (same binary)
 why not
 figure  measured  expected  note
@@ -121,7 +121,7 @@ a-set: loops
 skipped: no image
 
 a-set: loops
-somebody
+a-source
 silicon: CircuitPython 9.1.4; emulated: circuitpython-pico-9.1.4 (other conditions)
 why not
 figure  measured  expected  note

@@ -32,7 +32,7 @@ AXES = (
 
 
 def drawn(figure: Any) -> list[Any]:
-    """What a person sees of a chart."""
+    """Return the words, lines and scales of a chart."""
     seen: list[Any] = [figure.get_suptitle(), [each.get_text() for key in figure.legends for each in key.get_texts()]]
     for plot in figure.axes:
         lines = [
