@@ -6,7 +6,7 @@ After a wanted change, show it in another test, and take the checksum from the f
 from collections.abc import Sequence
 from hashlib import sha256
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
@@ -27,3 +27,12 @@ class Walk:
     @property
     def checksum(self) -> str:
         return self._noted.hexdigest()[:16]
+
+
+def shortened(value: Any) -> Any:
+    """Numbers with nine digits: the last ones are a library's."""
+    if isinstance(value, dict):
+        return {key: shortened(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [shortened(each) for each in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value

@@ -28,6 +28,7 @@ WRITES: Final = 256
 WriteSizes = Annotated[str, number_list(1, 16_384)]
 _LONGEST_LINE: Final = 32
 _LINE: Final = re.compile(rb"(up|down|echo|both) ([0-9]{1,7}) ([0-9]{1,7})")
+_NO_MEMORY: Final = re.compile(r"MemoryError\('memory allocation failed, allocating ([0-9]{1,9}) bytes',?\)")
 
 
 def block(write_bytes: int) -> bytes:
@@ -139,6 +140,15 @@ class TransferWorkload(Served, Native):
     @abstractmethod
     def transfers(self, result: Mapping[str, Any]) -> Sequence[tuple[str, int, int, int]]:
         """Way, bytes of a write, bytes in all and microseconds on the board's clock. Raises BadResult."""
+
+    def expected(self, result: Mapping[str, Any], settings: TransferSettings) -> Mapping[str, Any]:
+        """A result whose MemoryError is of a whole write, sent or received, says that the port lacks this size."""
+        refused = _NO_MEMORY.fullmatch(str(result.get("error", "")))
+        asked = [size for size in settings.sizes if refused is not None and size <= int(refused[1])]
+        if not asked:
+            return result
+        lacks = f"unsupported: this port has no memory for writes of {max(asked)} bytes; choose smaller ones, -s writes"
+        return {**result, "error": repr(OSError(lacks))}
 
     def check(
         self, result: Mapping[str, Any], settings: TransferSettings, sessions: Sequence[Session] = ()

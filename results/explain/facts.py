@@ -163,7 +163,7 @@ def rule(fires: str) -> Callable[[Say[About]], Say[About]]:
     """Register a function as a rule about one row (`Facts`) or about two rows (`TwoRows`)."""
 
     def registered(say: Say[About]) -> Say[About]:
-        of_two = TwoRows in get_annotations(say, eval_str=True).values()
+        of_two = TwoRows in get_annotations(say).values()
         RULES[say.__name__] = Rule(fires, say, of_two)
         return say
 

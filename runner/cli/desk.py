@@ -1,10 +1,10 @@
 """A running emulated board on the desk: its controls, its settings, and its forward rules as text."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -14,6 +14,7 @@ from portbench.boards.pins import parse_pin, parse_wire
 from portbench.boards.registry import runtime_dir
 from portbench.errors import PortbenchError, first_complaint
 
+_Read = TypeVar("_Read")
 ANSWER_S: Final = 10.0
 """Time limit for an answer of the board's process."""
 
@@ -58,18 +59,21 @@ def desk_settings(
         settings = CONFIG.validate_json(config)
     except ValidationError as error:
         raise BoardError(f"--config: {first_complaint(error)}") from None
-    try:
-        held = {pin: volts for pin, volts in map(parse_pin, pins) if volts is not None}
-        laid = tuple(map(parse_wire, wires))
-    except ValueError as error:
-        raise BoardError(f"--{'pin' if 'wire' not in str(error) else 'wire'}: {error}") from None
+    held = {**settings.pins, **dict(_each("--pin", parse_pin, pins))}
     card = settings.sd_card if sd_card is None else replace(settings.sd_card or SdCard(), image=sd_card.absolute())
     settings = replace(
         settings,
-        pins={**settings.pins, **held},
-        wires=(*settings.wires, *laid),
+        pins={pin: volts for pin, volts in held.items() if volts is not None},
+        wires=(*settings.wires, *_each("--wire", parse_wire, wires)),
         wall_clock=wall_clock,
         uart_ports=True,
         sd_card=card,
     )
     return CONFIG.dump_json(settings).decode()
+
+
+def _each(option: str, read: Callable[[str], _Read], texts: Iterable[str]) -> list[_Read]:
+    try:
+        return list(map(read, texts))
+    except ValueError as error:
+        raise BoardError(f"{option}: {error}") from None

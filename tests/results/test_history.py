@@ -97,7 +97,13 @@ def test_no_name_leads_out_of_the_folder(
 
 @pytest.mark.parametrize(
     ("damage", "reason"),
-    [("{", "Invalid JSON"), ('"better": "higher"', "better"), ('"values": [2000.0]', "values"), ("\xff", "UTF-8")],
+    [
+        ("{", "Invalid JSON"),
+        ('"better": "higher"', "better"),
+        ('"values": [2000.0]', "values"),
+        ("\xff", "UTF-8"),
+        ("", "directory"),
+    ],
 )
 def test_a_damaged_line_is_told_with_its_place(tmp_path: Path, damage: str, reason: str) -> None:
     (path,) = keep(run_of(row(2000)), "2026-01-02T030405Z.json", tmp_path)
@@ -106,9 +112,12 @@ def test_a_damaged_line_is_told_with_its_place(tmp_path: Path, damage: str, reas
         path.write_text(text[:40])
     elif damage == "\xff":
         path.write_bytes(b"\xff\n")
+    elif not damage:
+        path.unlink()
+        path.mkdir()
     else:
         path.write_text(text + text.replace(damage, damage.partition(":")[0] + ": []"))
-    place = r"line 1: " if damage == "{" else "cannot" if damage == "\xff" else r"line 2: "
+    place = r"line 1: " if damage == "{" else "cannot" if damage in ("\xff", "") else r"line 2: "
     with pytest.raises(StorageError, match=rf"\.jsonl: {place}.*(restore|remove)") as caught:
         load(tmp_path)
     assert reason.lower() in str(caught.value).lower().replace("utf8", "utf-8") and "\n" not in str(caught.value)

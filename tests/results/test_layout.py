@@ -82,6 +82,13 @@ def test_both_must_have_been_run_so(lacking: tuple[Layouts | None, Layouts | Non
     assert as_data([comparison], None)[0]["layouts"] == []
 
 
+def test_a_part_is_divided_where_all_layouts_have_it() -> None:
+    sides = [{"lag_us": 20.0, "up_ms": 5.0, "down_ms": 0.0}, {"lag_us": 20.0, "up_ms": 6.0}]
+    told = [Layouts(linked=each, free=each, drawn=[each, each]) for each in sides]
+    (comparison,) = compare(*(run_of(other_row(20, workload="tls", sim={}, layouts=each)) for each in told))
+    assert [(each.figure, round(each.linked, 9)) for each in comparison.splits] == [("lag_us", 0), ("up_ms", 0.2)]
+
+
 def test_each_build_varies_by_its_own_layouts() -> None:
     (found,) = compared(lag(20, [20, 20, 20]), lag(20, [20, 22, 24])).splits
     assert found.varies[0] == 0 and found.varies[1] == pytest.approx(0.0912, abs=1e-4)

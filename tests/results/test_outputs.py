@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from portbench.results import boards_beside, publish
-from portbench.results.attribution import CAUSES, Function, Spans
+from portbench.results.attribution import CAUSES
 from portbench.results.compare import compare
 from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
@@ -35,7 +35,7 @@ from portbench.results.table import terminal
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import START, missing, other_row, row, run_of
-from tests.walk import Walk
+from tests.walk import Walk, shortened
 
 pytest.importorskip("scipy")
 FOLDER: Final = Path(__file__).with_name("outputs")
@@ -116,8 +116,6 @@ AFTER: Final = run_of(
 )
 
 
-COUNTS: Final = ("instructions", "spi_frames", "spi_bytes", "cache_misses", "cache_accesses", "fpu_instructions")
-FIGURES: Final = ("certificate_us", "key_exchange_us", "certificate_and_key_exchange_us", "ready_us")
 PICTURE: Final = BoardPicture(
     "A board",
     ("chip", "radio"),
@@ -125,15 +123,6 @@ PICTURE: Final = BoardPicture(
     (HeaderPin(40, "VBUS"), HeaderPin(39, "VSYS", "sensor", by_hand=True)),
     ("GP24 held at 3.3 V",),
 )
-
-
-def shortened(value: Any) -> Any:
-    """Numbers with nine digits: the last ones are a library's."""
-    if isinstance(value, dict):
-        return {key: shortened(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [shortened(each) for each in value]
-    return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
 def as_json(value: Any) -> str:
@@ -185,7 +174,7 @@ OUTPUTS: Final[dict[str, Callable[[RunFile, RunFile, RunFile], str]]] = {
     "beside.txt": lambda run, a, b: boards_beside.markdown(run, b) + as_json(boards_beside.as_data(a, b)),
     "figures.json": lambda run, *_: to_json(without_samples(run)),
     "chart.json": lambda run, *_: publish.chart(run),
-    "terminal.txt": lambda run, *_: on_terminal(run, 110),
+    "terminal.txt": lambda run, *_: on_terminal(run, 110) + on_terminal(run, 60),
     "rows.csv": lambda run, *_: rows_csv(run.rows),
     "samples.csv": lambda run, *_: samples_csv(run.rows),
     "comparison.txt": lambda run, a, b: markdown(compare(a, b), 0.02, times=True),
@@ -223,7 +212,8 @@ def firmware(walk: Walk) -> dict[str, Any]:
     offers |= {"tcp_sockets": pick((None, 4, 8)), "tls": pick((None, True, False)), "python": pick((None, "Python 3"))}
     source = pick(("https://micropython.org/download", "https://example.org"))
     published = {"values": pick(([3.9], [2000.0, 1000.0])), "figure": pick((None, "total_us")), "source": "someone"}
-    return {
+    paired = {"workload": "two_boards", "settings": {"partner": pick("abc"), "messages": pick((4, 9))}}
+    return pick(({}, {}, paired)) | {
         "runtime": runtime,
         "version": version,
         "family": runtime.partition("-")[0],
@@ -249,6 +239,14 @@ def random_run(walk: Walk, firmwares: list[dict[str, Any]]) -> RunFile:
         for index in range(pick((0, 1, 1, 3, 4))):
             sim = {"seed": seed, "room": {"turnaround_us": 200 - index} if seed else {}, "counters": {"spi_bytes": 7}}
             changes = told | {"lost": pick((None, None, 0.06)), "sim": sim if told["where"] == "emulated" else None}
+            if changes["sim"] and pick((True, False)):
+                causes = {pick(tuple(CAUSES)): pick((1, 20, 300, 4000)) for _ in range(pick((1, 3, 7)))}
+                pages = {pick(("0x10000300", "0x10042000", "0x10050000")): pick((3, 90)) for _ in range(2)}
+                changes["attribution"] = synthetic.row(
+                    causes, counts={pick(synthetic.COUNTS): 9}, pages=pages
+                ).attribution
+                figures = [{"messages_per_s": pick((90.0, 100.0)), "lag_us": pick((0.0, 7.0, 8.0))} for _ in range(5)]
+                changes["layouts"] = Layouts(linked=figures[0], free=figures[1], drawn=figures[2:])
             near_us = total_us * pick((1, 1, 1.001, 0.97, 1.06))
             if pick((True, *(False,) * 6)):
                 url = pick((None, "https://example.org/a b.uf2"))
@@ -271,39 +269,14 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
         for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
             walk.note(name, OUTPUTS[name](*runs))
         walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
-    assert walk.checksum == "9cbb35a198b7d67a"
+    assert walk.checksum == "579fafaef36dad3e"
 
 
 def test_explanations_of_random_rows_are_as_recorded() -> None:
     walk = Walk(7)
-    pick, before = walk.pick, synthetic.row({"code_run": 1})
+    before = synthetic.row({"code_run": 1})
     for _ in range(400):
-        causes = {pick(tuple(CAUSES)): pick((1, 20, 300, 4000, 50_000)) for _ in range(pick((2, 4, 8)))}
-        counts = {pick(COUNTS): pick((1, 9, 90, 4000)) for _ in range(pick((2, 5, 7)))}
-        registers = {pick(("S0_RX_RSR read", "S0_SR read", "S0_IR read", "S0_CR write")): pick((1, 3, 9))}
-        figures = {pick(FIGURES): pick((300, 500_000, 2_000_000)) for _ in range(2)}
-        place: dict[str, Any] = {"address": "0x10042000", "bytes": 9, "misses": 50, "known_by": "elf"}
-        named = Function(name=pick(("ecp_double_jac", "sha256", "tcp_receive")), **place)
-        long = [pick((3, 9, 15)) * 100_000_000_000 for _ in range(2)]
-        waits = [each // 10 * pick((0, 3, 5, 8)) for each in long]
-        spent = {"link": waits, "code_run": [each - wait for each, wait in zip(long, waits, strict=True)]}
-        about: dict[str, Any] = {"start_ps": [0, long[0]], "reported_us": [None] * 2, "causes_ps": spent}
-        stages = Spans(names=["boot", "link"], duration_ps=long, **about)
-        told = synthetic.row(
-            causes,
-            stages=pick((None, stages)),
-            counts=counts,
-            registers=registers,
-            every_us=pick((None, 64_000, 250_000)),
-            names=(pick(("message", "message", "handshake", "page")),) * pick((1, 10)),
-            spi_hz=pick((None, 2_000_000, 20_000_000)),
-            pages=pick(({}, {"0x10042000": 900, "0x10050000": 100})),
-            functions=pick(([], [named])),
-            figures=figures,
-            chip=pick(({}, {"clk_sys_hz": 150_000_000, "flash_hz": 37_500_000})),
-            intn=pick((None, True, False)),
-            turnaround_us=pick((None, 200)),
-        )
+        told = synthetic.drawn(walk)
         walk.note(explained(told), compared(before, told))
         before = told
     assert walk.checksum == "ffe4f12b5d505dae"

@@ -44,6 +44,11 @@ def test_scripts_of_one_side_and_rows_of_others_are_left_out() -> None:
     both = compare(run_of(scripts(chaos=[200_000], fft=[500_000])), run_of(scripts(chaos=[200_000])))
     assert [line.split()[0] for line in differences(both).splitlines()[2:]] == ["bm_chaos.py"]
     assert differences(compare(run_of(row(100, sim={})), run_of(row(110, sim={})))) == ""
+    many = scripts(chaos=[200_000])
+    for name in "hgfedcba":
+        many.samples[f"{name}_us"], many.figures[f"{name}_us"], many.figures[f"{name}_score"] = [5.0], 5.0, 1.0
+    said = [line.split()[0] for line in differences(compare(run_of(many), run_of(many))).splitlines()[2:]]
+    assert said == sorted(said) and len(said) == 9
 
 
 SCORES = """\

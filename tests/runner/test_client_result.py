@@ -1,5 +1,7 @@
 """Result lines are input: figures that cannot be are refused, whatever they are; and rows without a measurement."""
 
+from dataclasses import replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -7,15 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portbench.boards import OwnNetwork, RunOutput
+from portbench.boards.jitter import Jitter, Surroundings
+from portbench.boards.wifi import AccessPoint
+from portbench.clients.own_libraries import OwnLibrary
 from portbench.errors import PortbenchError
+from portbench.firmware import uf2
+from portbench.firmware.catalogue import Family
+from portbench.firmware.identify import Uf2File
+from portbench.firmware.images import Image, Source
 from portbench.results.model import Published, Status
-from portbench.runner.collect import ClientResult, RowDraft, address_in, check_calls, one_line
+from portbench.runner.collect import ClientResult, ClientSaid, RowDraft, address_in, check_calls, one_line
 from portbench.runner.collect import check_result as check
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import plan
 from portbench.where import Where
-from portbench.workloads import LoadGenerator, Session
+from portbench.workloads import LoadGenerator, Measurement, Session, workload
 from tests.ping_pong import PING_PONG, settings
+from tests.walk import Walk
 
 GOOD: dict[str, Any] = {
     "messages": 3,
@@ -175,3 +186,47 @@ def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:
         source="S. Hennion, 2023-09-25",
         url="https://sjhennion.github.io/jekyll/update/2023/09/25/w5500-bootloader-speed-test.html",
     )
+
+
+def test_rows_of_random_drafts_are_as_recorded(tmp_path: Path) -> None:
+    """Without what the catalogue says, and with none of its versions."""
+    walk = Walk(5)
+    pick, path = walk.pick, tmp_path / "its.uf2"
+    path.write_bytes(uf2.build(b"an image".ljust(256)))
+    names = ["micropython-1.26.0", "wiznet-hardwired", "micropython-pico-w-1.26.1", "portbench-native"]
+    options = BenchOptions().but(runtimes=(*names, "micropython-unix"), workloads=(PING_PONG, workload("interpreter")))
+    rows = plan(options)
+    rows += [replace(rows[0], entry=replace(rows[0].entry, family=Family.FOREIGN))]
+    library = OwnLibrary("own", "1.0", {"own.py": b"pass"})
+    pc = IPv4Address("10.0.0.1")
+    for _ in range(400):
+        one = pick(rows)
+        around = Surroundings(pick((200, 300)), pick((1.5, 2.0)), pick((None, 0, 7)))
+        how = replace(one.how, surroundings=around, address_mode=pick(("dhcp", "static")), access_point=pick(POINTS))
+        how = replace(how, libraries=pick(((), (), (library,))))
+        place = replace(one.place, parallel=pick((1, 3)))
+        one = replace(one, how=how, place=place, device=pick(("auto", "usb:1")), is_one_of_several=pick((True, False)))
+        one = replace(one, number=pick((1, 4)), entry=replace(one.entry, version=pick((None, "3")), offers=None))
+        image = Image(one.entry, "2", Source.FILE, Uf2File.read(path))
+        own = OwnNetwork(pc, 5, (pc,) * 4, pick((None, 250)))
+        draft = RowDraft(one, pick(tuple(Where)), pick((None, image)), pick(("", "1\n.2")), pick((None, 35.5)))
+        draft.own_network, draft.log = pick((None, own)), pick((None, "runs/x.log"))
+        draft.remarks, draft.jitter = pick(([], ["a remark", "another"])), pick((None, Jitter(1, 2, 3, 4, (5, 6), 7)))
+        said = ClientSaid(ready_us=pick((None, 9)), connect_attempts=pick((None, 2)), spi_hz_actual=pick((None, 8)))
+        measured = Measurement({"total_us": 9.0, one.workload.headline.name: 2.0}, {"round_trip_us": [4.5, 4.5]})
+        result = ClientResult(measured, said, pick((None, True)), pick((None, "7")), pick((None, "5.1")))
+        sim = pick((None, {"host_s": 1.5, "counters": {"spi_bytes": 7, "ethernet_tx_frames": 3}}))
+        row = pick(
+            (
+                draft.measured(result, RunOutput({}, [], sim=sim, lost=pick((None, 0.07)))),
+                draft.ended(pick((Status.SKIPPED, Status.UNSUPPORTED)), "unsupported: it\nlacks"),
+                draft.failed("it\nbroke", ["a \x1b line"]),
+            )
+        )
+        if row.image_file != "its.uf2":  # it is in the catalogue
+            row = row.model_copy(update={"image_file": None})
+        walk.note(row.model_dump_json(exclude={"build", "published", "line", "image_url"}))
+    assert walk.checksum == "acf920f59a240fdf"
+
+
+POINTS = (AccessPoint(), AccessPoint(channel=7, passphrase=None))

@@ -234,9 +234,13 @@ def test_two_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -
     assert [row.entry.path for row in rows] == [Path(path) for path in paths]
 
 
-def test_files_whose_folders_have_one_name_get_the_next_one_that_differs(tmp_path: Path) -> None:
+def test_files_whose_folders_have_one_name_get_the_next_one_that_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     build = Path("ports", "rp2", "build")
     paths = [str(uf2_file(tmp_path / tree / build)) for tree in ("main", "pr")]
+    monkeypatch.chdir(tmp_path / "main")
+    paths[0] = str(build / "firmware.uf2")
     assert ids(runtimes=tuple(paths), profiles=("tuned",), runs=1) == [
         "main-firmware-tuned-ping_pong",
         "pr-firmware-tuned-ping_pong",

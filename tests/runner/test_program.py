@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import socket
-from contextlib import closing
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,16 +15,14 @@ from portbench.errors import PortbenchError
 from portbench.firmware import native_config, uf2
 from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, Source
-from portbench.runner.options import BenchOptions, How
+from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.program import Peer, build_program
-from portbench.runner.servers import Servers, sessions_since
+from portbench.runner.servers import sessions_since
 from portbench.runner.stages import Stage
 from portbench.server.tcp import WorkloadServer, measure_round_trip
 from portbench.where import Where
-from portbench.workloads import WORKLOADS_VARIABLE, workload
 from tests.ping_pong import PING_PONG
-from tests.workloads.own import FOLDER
 
 OPTIONS = BenchOptions().but(settings={"messages": 7}, server_port=0)
 PEER = Peer(IPv4Address("192.168.50.1"), 5001)
@@ -98,12 +94,6 @@ def test_the_native_image_carries_its_parameters(address_mode: Any, image: Path,
     assert block in merged and uf2.read(image).ranges()[0x10000000] in merged
 
 
-def test_a_board_with_its_own_network_needs_no_server_of_ours() -> None:
-    servers = Servers(OPTIONS.how)
-    assert servers.peer_for(board(own=LAN), PING_PONG) == (PEER, None) and servers.own_turnaround == {}
-    servers.close()
-
-
 def test_the_sessions_of_a_run_are_the_good_ones_since_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("portbench.runner.servers._SESSION_END_S", 0.2)
     with WorkloadServer(PING_PONG, "127.0.0.1", 0) as server:
@@ -165,20 +155,6 @@ def test_the_catalogues_profiles_are_deployed_as_they_were_published(
     unchanged = files[script] if runtime != "circuitpython-8.2.6" else files[script].replace(AFTER_USB, b"")
     assert hashlib.sha256(unchanged).hexdigest() == SCRIPTS[script]
     assert (unchanged == files[script]) == (runtime != "circuitpython-8.2.6")
-
-
-def test_another_workload_takes_the_port_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with closing(Servers(How(server_port=port))) as servers:
-        first = servers.at("127.0.0.1", PING_PONG, port)
-        second = servers.at("127.0.0.1", workload("echo"), port)
-        assert first.port == second.port == port and servers.at("127.0.0.1", workload("echo"), port) is second
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
-            client.sendall(b"hello")
-            assert client.recv(16) == b"hello"
-        assert servers.at("127.0.0.1", PING_PONG, port).port == port
 
 
 def test_what_no_client_could_use_fails_the_row_in_one_line(image: Path, tmp_path: Path) -> None:

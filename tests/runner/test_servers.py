@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
 from portbench.boards import Board
 from portbench.errors import PortbenchError
-from portbench.runner.options import How
+from portbench.runner import servers as servers_module
+from portbench.runner.options import SERVER_PORT, How
+from portbench.runner.program import Peer
 from portbench.runner.servers import Servers, sessions_since
 from portbench.server.tcp import measure_round_trip
 from portbench.where import Where
-from portbench.workloads import WORKLOADS_VARIABLE, workload
+from portbench.workloads import WORKLOADS_VARIABLE, Workload, workload
 from tests.ping_pong import PING_PONG
 from tests.workloads.own import FOLDER
 
@@ -78,6 +81,72 @@ def test_two_benches_do_not_meet_at_one_port() -> None:
     finally:
         for each in both:
             each.close()
+
+
+OWN = SimpleNamespace(server=IPv4Address("10.0.0.9"), port=4711)
+THERE = (Peer(OWN.server, 4711), None)
+
+
+@pytest.mark.parametrize(
+    ("where", "own", "name", "has_console", "how", "found"),
+    [
+        ("silicon", None, "interpreter", True, How(), (None, None)),
+        ("emulated", OWN, "interpreter", False, How(), THERE),
+        ("emulated", OWN, "ping_pong", True, How(server_port=5), THERE),
+        ("emulated", OWN, "server", True, How(server_port=5), (Peer(None, 4711), None)),
+        ("emulated", OWN, "server", False, How(), THERE),
+        ("emulated", None, "server", True, How(), (Peer(None, SERVER_PORT), None)),
+        ("silicon", None, "server", True, How(server_port=5), (Peer(None, 5), None)),
+        ("silicon", None, "ping_pong", True, How(), ("10.0.0.2", SERVER_PORT)),
+        ("silicon", None, "server", False, How(server_host="10.0.0.3", server_port=0), ("10.0.0.3", 0)),
+        ("hosted", None, "ping_pong", True, How(server_host="10.0.0.3"), ("127.0.0.1", 0)),
+        ("emulated", None, "ping_pong", True, How(server_port=5), ("127.0.0.1", 5)),
+    ],
+)
+def test_where_a_board_finds_its_server(
+    where: str, own: Any, name: str, has_console: bool, how: How, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def at(self: Servers, host: str, served: Workload, port: int) -> Any:
+        assert served is workload(name)
+        return SimpleNamespace(host=host, port=port)
+
+    monkeypatch.setattr(Servers, "at", at)
+    monkeypatch.setattr(servers_module, "address_of_this_pc", lambda: "10.0.0.2")
+    board = cast(Board, SimpleNamespace(where=Where(where), own_network=own))
+    peer, server = Servers(how).peer_for(board, workload(name), has_console=has_console)
+    if server is None:
+        assert (peer, server) == found
+    else:
+        assert (server.host, server.port) == found and peer == Peer(IPv4Address(server.host), server.port)
+
+
+def test_a_port_is_free_or_of_one_workload_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    (peer, _) = Servers(How(server_port=7)).peer_for(HOSTED, workload("server"))
+    assert peer is not None and peer.address is None
+    with socket.create_server(("127.0.0.1", peer.port)):  # it is free
+        pass
+    one = Servers(How(), parallel=1)
+    try:
+        first, second = (one.at("127.0.0.1", each, 0) for each in (PING_PONG, workload("server")))
+        assert one.at("127.0.0.1", workload("server"), 0) is second
+        with socket.create_server(("127.0.0.1", first.port)):  # the server of the workload before has gone
+            pass
+        assert one.at("localhost", PING_PONG, 0) is not second and one.at("127.0.0.1", workload("server"), 0) is second
+        assert one.own_turnaround.keys() == {"127.0.0.1", "localhost"}
+    finally:
+        one.close()
+
+
+def test_this_pcs_address_is_that_of_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    probe = MagicMock()
+    probe.__enter__.return_value = probe
+    probe.getsockname.return_value = ("10.0.0.2", 5)
+    monkeypatch.setattr(servers_module, "socket", Mock(socket=Mock(return_value=probe)))
+    assert servers_module.address_of_this_pc() == "10.0.0.2"
+    probe.connect.side_effect = OSError(101, "Network is unreachable")
+    says = r"^no network for real boards \(Network is unreachable\); name it: -s server_host=ADDRESS$"
+    with pytest.raises(PortbenchError, match=says):
+        servers_module.address_of_this_pc()
 
 
 def test_the_usual_port_is_used_where_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,14 @@ def test_a_conversation_has_its_times_and_leaves_no_timer(made: Callable[..., Be
     assert session.error is None and not bench.conversation.was_lost
 
 
+def test_a_connection_that_is_dropped_before_it_is_handed_over_says_nothing() -> None:
+    refused, dropped = Bench(refusal="full"), Bench()
+    dropped.connection.abort("dropped")
+    for bench, error in ((refused, "full"), (dropped, "dropped")):
+        bench.connection.connection_made(bench.transport)
+        assert bench.until(99) == [(0, "abort")] and bench.recording.error == error
+
+
 def test_after_its_pings_a_board_may_be_silent_for_its_whole_limit(
     made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.errors import PortbenchError
 from portbench.server.calls import Listening
+from portbench.server.connection import Limits
 from portbench.server.load_generator import SocketLoadGenerator
 from tests.server.asking import ANSWER, QUESTION, asking
 
@@ -105,6 +106,7 @@ def test_a_board_that_refuses_and_then_does_not() -> None:
     with socket.create_server((str(LOOPBACK), 0)) as taken:
         port = taken.getsockname()[1]
     with SocketLoadGenerator(asking(1)) as load:
+        assert load._limits == Limits(4 << 20, 30.0) and load._calls._connect_limit_us == 10e6
         load.call(Listening(LOOPBACK, port))
         tried = Deadline(LIMIT_S, "the load generator")
         tried.poll(lambda: any(each.attempts > 2 for each in load.finish(0.001)), 0.001, "three attempts")
@@ -115,6 +117,16 @@ def test_a_board_that_refuses_and_then_does_not() -> None:
                 client.sendall(ANSWER)
                 (session,) = load.finish(LIMIT_S)
     assert session.ok and session.attempts >= 3
+
+
+def test_an_attempt_that_is_stopped_says_so() -> None:
+    with socket.create_server((str(LOOPBACK), 0)) as taken:
+        board = Listening(LOOPBACK, taken.getsockname()[1])
+    with SocketLoadGenerator(asking(1)) as load:
+        load.call(board)
+        tried = Deadline(LIMIT_S, "the load generator")
+        tried.poll(lambda: any(each.attempts > 1 for each in load.finish(0.001)), 0.001, "two attempts")
+    assert [each.error for each in load.finish(0)] == ["the load generator was stopped"]
 
 
 def test_a_board_that_refuses_for_good() -> None:

@@ -12,15 +12,18 @@ from contextlib import ExitStack
 from dataclasses import MISSING, fields
 from itertools import chain, repeat
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 
-from portbench.boards import Deadline
+from portbench.boards import BoardError, Deadline
+from portbench.boards.emulated.sd_card import KINDS
 from portbench.boards.registry import RUNTIME_DIR_VARIABLE, EmulatedState, claimed_folder, write_state
 from portbench.firmware.catalogue import Family
 from portbench.results import storage
 from portbench.runner.cli import portbench
+from portbench.runner.cli.desk import described, desk_settings
 from tests import patience
 from tests.dead_images import DeadImage, write
 from tests.runner.conftest import COMMAND, LIMIT_S, Start
@@ -179,6 +182,49 @@ def test_a_desks_console_is_served(
 def test_a_board_that_cannot_be_is_one_line(words: list[str], says: str, start: Start) -> None:
     done = start("desk", *words)
     assert done.returncode == 1 and says in done.stderr and done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_the_settings_of_a_desk_are_its_files_changed_by_the_options(tmp_path: Path) -> None:
+    config = """{"pins": {"GP3": 1.5, "GP4": "low", "GP5": "low"}, "wires": ["GP6:GP7"], "turnaround_us": 7"""
+    pins = ("GP26=1.65", "GP4=open", "GP3=high")
+    usual = json.loads(desk_settings("{}", (), (), wall_clock=True))
+    changed = usual | {"pins": {"3": 3.3, "5": 0.0, "26": 1.65}, "wires": [[6, 7], [0, 1]], "turnaround_us": 7}
+    assert usual["wall_clock"] and usual["uart_ports"] and usual["pins"] == {} and usual["sd_card"] is None
+    found = json.loads(desk_settings(config + "}", pins, ("GP0:GP1",), wall_clock=False))
+    assert found == changed | {"wall_clock": False}
+    card = {"kind": KINDS[1], "state": "worn", "seed": 9}
+    config = json.dumps({"sd_card": card})
+    found = [
+        json.loads(desk_settings(each, (), (), wall_clock=True, sd_card=Path("card.bin")))["sd_card"]
+        for each in ("{}", config)
+    ]
+    image = str(Path("card.bin").absolute())
+    assert found == [{"kind": KINDS[0], "state": "sound", "seed": 1, "image": image}, card | {"image": image}]
+    for wrong, says in (
+        (("{}", ("GP15",), ()), "--pin: 'GP15' does not set a pin; write GP15=low, GP15=high, GP26=1.65 or GP15=open"),
+        (("{}", (), ("GP0:GP99",)), "--wire: 'GP99' is not a pin; use GP0 to GP29"),
+        (('{"pins": {"GP99": 1}}', (), ()), "--config: pins: 'GP99' is not a pin; use GP0 to GP29"),
+    ):
+        with pytest.raises(BoardError) as error:
+            desk_settings(*wrong, wall_clock=True)
+        assert str(error.value) == says
+
+
+@pytest.mark.parametrize(("words", "wall_clock"), [([], True), (["--free-running"], False)])
+def test_a_desk_keeps_to_the_clock_unless_it_runs_free(
+    words: list[str], wall_clock: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = Mock(side_effect=BoardError("that is enough"))
+    monkeypatch.setattr("portbench.runner.cli.verbs.desk.StartedDesk", started)
+    done = CliRunner().invoke(portbench, ["desk", "--name", "its-own", *words])
+    assert "that is enough" in done.output and json.loads(started.call_args.args[1])["wall_clock"] is wall_clock
+
+
+def test_a_rule_is_told_with_its_addresses() -> None:
+    rule = {"protocol": "tcp", "host": "127.0.0.1", "host_port": 80, "address": "", "port": 8080}
+    assert described(rule) == "tcp 127.0.0.1:80 leads to 8080 of the board"
+    rule |= {"host": "::1", "address": "10.0.0.2"}
+    assert described(rule) == "tcp [::1]:80 leads to 10.0.0.2:8080 of the board"
 
 
 def test_a_desk_has_ports_with_names_that_stay_pins_and_a_flash_that_does(

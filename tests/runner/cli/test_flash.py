@@ -52,7 +52,7 @@ def test_an_image_that_is_dead_says_how_and_fails(dead: DeadImage, said: str, in
         (b"> ready\r\n1\r\n2\r\n3\r\n4\r\n5\r\n", ["> ready", "1", "2", "3", "4", "1 more line; --json shows all"]),
         (b"1\n2\n3\n4\n5\n6\n7\n", ["1", "2", "3", "4", "5", "2 more lines; --json shows all"]),
         (b"\0\0ready, 20 \xc2\xb0C\x1b[0m\r\n", ["ready, 20 °C"]),
-        (b"\x1b]0;Done | 9.1.4\x1b\\\x1b[2K\x1b[0GReady\r\n", ["Done | 9.1.4", "Ready"]),
+        (b"\x1b]0;Done | 9.1.4\x1b\\\x1b[2K\r\n \x1b[0G\r\nReady\r\n", ["Done | 9.1.4", "Ready"]),
         (b"\x90\x3c\x7f", ["3 bytes, not text: 90 3c 7f"]),
         (bytes(range(128, 137)), ["9 bytes, not text: 80 81 82 83 84 85 86 87 ..."]),
         (b"\0\1", ["2 bytes, not text: 00 01"]),

@@ -16,13 +16,15 @@ from portbench.results.explain import compared, explained
 from portbench.results.model import Row
 from portbench.results.storage import read
 from portbench.runner.cli.group import portbench
-from portbench.runner.cli.row import RowName, stored_row
+from portbench.runner.cli.row import RowName, row_options, stored_row
 from portbench.runner.options import read_options
 from portbench.runner.plan import PlannedRow, plan
 from portbench.runner.profile.attributed import with_names
 from portbench.runner.replayed import ReplayedRow
 from tests.conftest import Image
 from tests.ping_pong import NATIVE_IMAGE
+from tests.results.explain import synthetic
+from tests.results.rows import run_of
 
 pytestmark = pytest.mark.engine
 MESSAGES = 12
@@ -196,6 +198,19 @@ def test_names_of_rows() -> None:
     for wrong in ("/tuned", "micropython/"):
         with pytest.raises(OptionError, match="is not a row"):
             RowName.read(wrong)
+    asked = {"runtime": ["micropython-1.26.0"], "workload": "bulk", "where": "emulated", "runs": 1}
+    for name, profile in (("", {}), ("/tuned", {"profile": ["tuned"]})):
+        options = row_options(f"micropython-1.26.0{name}", {"workload": "bulk", "runs": 9})
+        assert options == read_options({**asked, **profile}).but(quick=True)
+    rows = [explained_row(*each) for each in (("a", None), ("b", "x"), ("a", "x"), ("a", "y"))]
+    rows[0] = rows[0].model_copy(update={"attribution": None})
+    found = [stored_row(run_of(*rows), RowName.read(each), "ping_pong") for each in ("a", "a/y", "b/x", "b/y", "c")]
+    assert found == [rows[2], rows[3], rows[1], None, None]
+    assert stored_row(run_of(*rows), RowName("a", None), "bulk") is None
+
+
+def explained_row(runtime: str, profile: str | None) -> Row:
+    return synthetic.row({"code_run": 1}).model_copy(update={"runtime": runtime, "profile": profile})
 
 
 def said(row: Row) -> dict[str, str]:

@@ -1,12 +1,16 @@
 """The check against silicon without an image: faults, the summary, and the output of published programs."""
 
+from io import StringIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from portbench.results.silicon import FigureSet
 from portbench.runner.silicon.check import Silicon
-from portbench.runner.silicon.compare import compare, faults, summary, within
+from portbench.runner.silicon.compare import Report, compare, faults, summary, within
+from portbench.runner.silicon.table import show
 
 
 def figures(relation: str = "same binary", **silicon: float) -> FigureSet:
@@ -14,7 +18,7 @@ def figures(relation: str = "same binary", **silicon: float) -> FigureSet:
         {
             "id": "a-set",
             "what": "loops",
-            "source": "somebody",
+            "source": "a-source",
             "board": "RPI_PICO",
             "measured_on": "CircuitPython 9.1.4",
             "runtime": "circuitpython-pico-9.1.4",
@@ -90,3 +94,38 @@ def test_the_summary_counts_what_was_measured() -> None:
     others = [compare(figures("other conditions", a=1.0, b=1.0), {"a": value}) for value in (0.95, 0.94, 1.06)]
     assert summary(others) == "1 of 6 figures of network, SD card and latency are within 5% of silicon"
     assert summary([]) == ""
+
+
+def test_reports_are_shown_figure_by_figure() -> None:
+    output = StringIO()
+    good = figures(a=1000.0, b=2.0, c=3.0).model_copy(update={"chosen_by": ("a", "b")})
+    found = compare(good, {"a": 1234.4, "b": 2.01}, notes=("a note",))
+    other = compare(figures("other conditions", a=5.0), {"a": 7.0})
+    show(Console(file=output, width=100), [found, Report(good, skipped="no image"), other])
+    *lines, last = (line.rstrip() for line in output.getvalue().splitlines())
+    assert lines == SHOWN.splitlines() and last == summary([found, other])
+
+
+SHOWN = """\
+a-set: loops
+a-source
+silicon: CircuitPython 9.1.4; emulated: circuitpython-pico-9.1.4 (same binary)
+why not
+figure  measured  expected  note
+a        1234 ms   1000 ms  1.234 of silicon, beyond 1%
+b        2.01 ms      2 ms  1.005 of silicon, within 1%
+c        skipped      3 ms  no figure
+a note
+
+a-set: loops
+skipped: no image
+
+a-set: loops
+a-source
+silicon: CircuitPython 9.1.4; emulated: circuitpython-pico-9.1.4 (other conditions)
+why not
+figure  measured  expected  note
+a           7 ms      5 ms  1.400 of silicon
+
+a-set: Of the figures by which the model was chosen 1 of 2 are within 1%, of those that had no part in it 0 of 1.
+"""

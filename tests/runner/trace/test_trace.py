@@ -1,16 +1,26 @@
 """Windows, names and shares, made of the engine's records."""
 
+from io import StringIO
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from portbench.boards import BoardError
 from portbench.boards.emulated.attribution import exception_name
-from portbench.boards.emulated.trace import SpiFrame, exchange_trace, exchange_window, slowest_exchange
-from portbench.runner.trace.view import Repeat, repeats
+from portbench.boards.emulated.trace import (
+    Event,
+    ExchangeTrace,
+    SpiFrame,
+    exchange_trace,
+    exchange_window,
+    slowest_exchange,
+)
+from portbench.runner.trace.view import Repeat, repeats, show
 from portbench.workloads import Session
+from tests.walk import Walk, shortened
 
 
 @pytest.mark.parametrize(
@@ -135,3 +145,27 @@ def test_nothing_is_lost_or_invented(keys: str) -> None:
 def test_a_loop_is_told_once(block: str, times: int) -> None:
     (repeat,) = repeats(block * times)
     assert repeat.steps <= len(block) and repeat.steps * repeat.times == len(block) * times
+
+
+def test_random_exchanges_are_shown_as_recorded() -> None:
+    walk = Walk(2)
+    pick = walk.pick
+    for _ in range(60):
+        frames, events, at_us = list[SpiFrame](), list[Event](), 1000.0
+        for _ in range(pick((0, 3, 12))):
+            name, data = pick(("S0_CR", "S0_RX_RSR", "S0_RX_RSR+1", "S0 TX buffer")), pick((b"\1", b"\0\4", bytes(16)))
+            length, meaning = len(data) + pick((0, 0, 20)), pick(("", "SEND", "a text of more than thirty letters"))
+            for again in range(pick((1, 1, 4))):
+                frames.append(
+                    SpiFrame(at_us, at_us + 2.5, "W5500", name, 32, again > 2, length, data, meaning, length + 3)
+                )
+                events += pick(([], [], [Event(at_us + 1, pick(("INTn low", "UART0_IRQ on core 1")))]))
+                at_us += pick((5, 700.25))
+        causes = pick(({}, {"spi_bits": 4_000_000, "wait_poll": 9_000_000_000, "code_run": 1_000}))
+        samples = pick(
+            ((), tuple((number % 2, 0x10000000 * pick(range(5)) + number, 40 - number) for number in range(30)))
+        )
+        trace = ExchangeTrace(4, 990.5, at_us + 1, tuple(frames), tuple(events), causes, samples, pick((0, 7)))
+        show(trace, "message 4", Console(file=(output := StringIO()), width=110))
+        walk.note(output.getvalue(), shortened(trace.as_json()))
+    assert walk.checksum == "399a6cdeb3c990a0"

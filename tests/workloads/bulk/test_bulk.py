@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from portbench.errors import PortbenchError, Unsupported
+from portbench.runner.collect import check_result
 from portbench.workloads import BadResult, Spent, workload
 from portbench.workloads.bulk.workload import Settings
 from portbench.workloads.transfer import WRITES
@@ -58,3 +60,15 @@ def test_small_writes_are_few() -> None:
     settings = Settings(transfer_bytes=65_536, writes="1,4096")
     assert settings.total(1) == WRITES and settings.total(4096) == 65_536
     assert Settings(transfer_bytes=100, writes="4096").total(4096) == 4096
+
+
+@pytest.mark.parametrize("name", ["bulk", "duplex"])
+@pytest.mark.parametrize(("bytes_refused", "size"), [(4096, 4096), (16_383, 4096), (16_385, 16_384), (4095, None)])
+def test_a_write_that_the_port_lacks_memory_for_is_unsupported(name: str, bytes_refused: int, size: int | None) -> None:
+    error = f"MemoryError('memory allocation failed, allocating {bytes_refused} bytes')"
+    known, settings = workload(name), Settings(writes="4096,16384")
+    lacks = f"unsupported: this port has no memory for writes of {size} bytes; choose smaller ones, -s writes"
+    wanted = f"the client failed in stage run: {error}" if size is None else lacks
+    with pytest.raises(PortbenchError) as raised:
+        check_result({"error": error, "stage": "run"}, known, settings)
+    assert str(raised.value) == wanted and isinstance(raised.value, Unsupported) == (size is not None)
