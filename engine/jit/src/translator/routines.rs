@@ -82,7 +82,7 @@ pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
 /// Addresses of the shared code.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Routines {
-    /// [`super::Enter`].
+    /// A function of the core, the context and the block.
     pub enter: usize,
     /// Exits with the PC in ECX and the last word fetched in EDX.
     pub leave: usize,
