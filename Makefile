@@ -27,7 +27,7 @@ SEED ?= 1
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
-.PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine test-arm fuzz fuzz-today fuzz-lib fuzz-chip quick build \
+.PHONY: help flash-and-bench benchmark unprobed trace soak test test-python test-engine test-arm test-wasm fuzz fuzz-today fuzz-lib fuzz-chip quick build \
 	dependencies list boards publish site playground test-playground lint lint-python lint-engine clippy format lock clean
 
 # The lines above, as help.
@@ -74,6 +74,15 @@ test-arm:
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
 		cargo test --manifest-path $(ENGINE)/Cargo.toml --target aarch64-unknown-linux-gnu $(ARGS) \
 		--package portbench-armv8m --lib --package portbench-rp --test chip -- fuzz translated a_loop two_cores waits
+
+# The same for a browser, in Node. It wants rustup's target wasm32-wasip1. Left out: programs that make most modules.
+test-wasm:
+	@$(call need_cargo)
+	CARGO_TARGET_WASM32_WASIP1_RUNNER='node --no-warnings $(abspath $(ENGINE))/web/wasi.mjs' \
+	CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS='-C link-arg=--export-table -C link-arg=--growable-table' \
+		cargo test --manifest-path $(ENGINE)/Cargo.toml --target wasm32-wasip1 $(ARGS) \
+		--package portbench-armv8m --lib --package portbench-rp --test chip \
+		-- fuzz:: a_loop two_cores waits translated_code_equals --skip flash_moves
 
 # Hostile guests on whole boards, with an ATmega too, and on the LAN, nonsense on gSPI, random PIO programs, and translated code beside the
 # interpreter: make fuzz STEPS=10000000 SEED=7. See docs/evidence/testing.md.

@@ -414,6 +414,7 @@ async function figures(image) {
     const [before, from] = [await processorS(), performance.now()];
     await tab.waitForTimeout(35_000); // the service worker, which is in the tab's process, has ended after 30 s
     found.idle_share = ((await processorS()) - before) / ((performance.now() - from) / 1000);
+    found.prompt_mb = await tabMb();
   }
   await tab.click("#console");
   await tab.keyboard.type("for i in range(100000000): pass\r\r"); // as tests/speed/loop.py

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,8 @@ from tests.conftest import Image
 from tests.golden.test_golden_rows import GOLDEN, run_lengths
 from tests.page.conftest import Look, Shared
 
-ROOT: Final = Path(__file__).parents[2]
+HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parents[1]
 BOARD: Final = "W5500_EVB_PICO"
 CLIENT: Final = ROOT / "workloads" / "ping_pong" / "native.uf2"
 MESSAGES: Final = 1000
@@ -39,13 +41,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.engine, pytest.mark.timeout(1800)]  
 
 
 @pytest.fixture(scope="session")
-def address(tool: ModuleType, look: Look, shared: Shared) -> Iterator[str]:
-    """A server of the page; skips where Rust cannot compile for WebAssembly."""
+def folder(tool: ModuleType, look: Look, shared: Shared) -> Path:
+    """The page's files; skips where Rust cannot compile for WebAssembly."""
     if os.environ.get("PORTBENCH_TEST_PLAYGROUND") != "1":
         pytest.skip("the page is not built for all tests; run: make test-playground")
     if tool.cargo() is None:
         pytest.skip(tool.NO_TARGET)
-    folder = shared("playground", functools.partial(tool.build, profile="web-test"))
+    return shared("playground", functools.partial(tool.build, profile="web-test"))
+
+
+@pytest.fixture(scope="session")
+def address(folder: Path) -> Iterator[str]:
+    """A server of the page."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -121,6 +128,18 @@ def test_its_row_equals_the_commands(found: dict[str, Any]) -> None:
     assert found["report"] == figures.result
     total_us = figures.result["total_us"]
     assert found["said"] == f"{MESSAGES} messages in {total_us} us: {MESSAGES / total_us * 1e6:.1f} messages/s"
+
+
+def test_code_that_is_compiled_does_what_interpreted_code_does(packages: None, folder: Path) -> None:
+    """A browser may refuse to compile it."""
+    settings = json.dumps(EmulatedConfig().settings(board_definition(BOARD)))
+    command = ["node", "engine.mjs", folder / "engine.wasm", folder / "RP2040.rom", CLIENT, settings]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    compiled, interpreted = json.loads(done.stdout)
+    assert compiled.pop("modules") > interpreted.pop("modules") == 0
+    assert compiled == interpreted
+    assert json.loads(compiled["report"])["total_us"] > 0
 
 
 def test_it_asks_no_other_host_and_says_nothing_on_the_console(found: dict[str, Any]) -> None:

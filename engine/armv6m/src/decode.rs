@@ -145,7 +145,10 @@ impl Op {
     }
 
     /// Length of the instruction in bytes.
-    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code, reason = "for blocks"))]
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32")),
+        allow(dead_code, reason = "for blocks")
+    )]
     pub(crate) fn bytes(self) -> u32 {
         match self.kind {
             Kind::Bl | Kind::Msr | Kind::Mrs | Kind::Barrier => 4,

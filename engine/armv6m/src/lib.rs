@@ -10,7 +10,7 @@ mod exec;
 mod mpu;
 pub mod ppb;
 pub mod probed;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 mod translated;
 
 pub use chip::fault;

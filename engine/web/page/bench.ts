@@ -1,6 +1,7 @@
 // Measures rows: portbench's own Python, by Pyodide, with the engine's module in place of the native engine. It is a
 // worker of its own, loaded at the first measurement, so that a run holds up neither the page nor its board.
 import { loadPyodide, type PyodideAPI } from "pyodide";
+import { load as loadEngine } from "./engine.js";
 import type { FromBench, ToBench } from "./messages.js";
 
 interface Exports {
@@ -75,10 +76,10 @@ async function load(address: string): Promise<Uint8Array> {
 }
 
 async function start(): Promise<void> {
-  const module = WebAssembly.instantiateStreaming(fetch("engine.wasm"), { page: { hear } });
+  const exports = loadEngine(fetch("engine.wasm"), hear);
   say({ is: "stage", what: "loading Python, 10 MB" });
   python = await loadPyodide({ indexURL: new URL("python/", location.href).href });
-  engine = (await module).instance.exports as unknown as Exports;
+  engine = (await exports) as unknown as Exports;
   python.unpackArchive(await load("python/portbench.zip"), "zip", { extractDir: "/portbench" });
   python.FS.mkdirTree("/roms");
   for (const mcu of ["RP2040", "RP2350"]) {

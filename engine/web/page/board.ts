@@ -1,5 +1,6 @@
 // The typed interface of the engine's module (../src/lib.rs). Times are microseconds of simulated time.
 import boards from "./boards.json";
+import { load } from "./engine.js";
 import type { Byte } from "./wave.js";
 
 export interface Kind {
@@ -67,8 +68,7 @@ export class Board {
   }
 
   static async load(address: string): Promise<Board> {
-    const { instance } = await WebAssembly.instantiateStreaming(fetch(address), { page: { hear: () => {} } });
-    return new Board(instance.exports as unknown as Exports);
+    return new Board((await load(fetch(address))) as unknown as Exports);
   }
 
   /** Throws an Error with one line where the image or the boot ROM is not usable. No image: the flash stays as it is. */

@@ -16,12 +16,10 @@
 
 use dynasmrt::aarch64::{Aarch64Relocation, encode_logical_immediate_32bit, encode_logical_immediate_64bit};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
-use iced_x86::{
-    ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, MemorySize, Mnemonic, OpKind, Register,
-    RflagsBits,
-};
+use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
 use super::mistakes::{Mistake, Mistakes};
+use super::x86::{CF, Code, SIGNED, bytes, immediate};
 
 /// Where each of x86's registers is, by its number.
 const REGISTERS: [u8; 16] = [RAX, 3, 2, 19, STACK, 20, 1, 0, 4, 5, 9, 10, 21, 22, 23, 24];
@@ -39,12 +37,6 @@ const SECOND: u8 = 11;
 const ZERO: u8 = 31;
 /// Bytes of x86's stack. Its deepest use is less than 200.
 const STACK_BYTES: u32 = 512;
-
-const CF: u32 = RflagsBits::CF;
-const SIGNED: u32 = RflagsBits::SF | RflagsBits::OF;
-const FLAGS: u32 = CF | RflagsBits::ZF | SIGNED;
-/// The flags that a routine may return.
-const RETURNED: u32 = RflagsBits::ZF;
 
 /// Conditions of AArch64, by number; the lowest bit inverts one.
 mod condition {
@@ -126,17 +118,7 @@ impl Lowered {
 
 /// Lowers `code` at `base`, which both codes share. `None`: it has an instruction that no block has.
 pub(super) fn lower(code: &[u8], base: usize, mistakes: &Mistakes) -> Option<Lowered> {
-    let decoder = Decoder::with_ip(64, code, base as u64, DecoderOptions::NONE);
-    let code: Vec<Instruction> = decoder.into_iter().collect();
-    let number = |address: u64| code.binary_search_by_key(&address, Instruction::ip).ok();
-    let targets: Vec<Option<usize>> = code
-        .iter()
-        .map(|instruction| match instruction.op0_kind() {
-            OpKind::NearBranch64 => number(instruction.near_branch64()),
-            _ => None,
-        })
-        .collect();
-    let live = live_flags(&code, &targets);
+    let Code { instructions: code, targets, live } = Code::read(code, base);
     let mut ops = VecAssembler::new(base);
     let mut labels = vec![None; code.len()];
     for &target in targets.iter().flatten() {
@@ -158,38 +140,6 @@ pub(super) fn lower(code: &[u8], base: usize, mistakes: &Mistakes) -> Option<Low
         lowering.instruction(instruction)?;
     }
     Some(Lowered { base, bytes: lowering.ops.finalize().ok()?, offsets })
-}
-
-/// Returns the flags that are read later, before and after each instruction.
-fn live_flags(code: &[Instruction], targets: &[Option<usize>]) -> Vec<(u32, u32)> {
-    let mut live = vec![(0, 0); code.len()];
-    let effects: Vec<(u32, u32)> = code
-        .iter()
-        .map(|instruction| match instruction.flow_control() {
-            FlowControl::Call | FlowControl::IndirectCall => (0, FLAGS),
-            _ => (instruction.rflags_read() & FLAGS, instruction.rflags_modified() & FLAGS),
-        })
-        .collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for index in (0..code.len()).rev() {
-            let at = |index: usize| live.get(index).map_or(0, |&(before, _)| before);
-            let there = targets[index].map_or(0, at);
-            let after = match code[index].flow_control() {
-                FlowControl::UnconditionalBranch => there,
-                FlowControl::ConditionalBranch => there | at(index + 1),
-                FlowControl::Return => RETURNED,
-                FlowControl::IndirectBranch => 0,
-                _ => at(index + 1),
-            };
-            let (reads, modifies) = effects[index];
-            let now = (after & !modifies | reads, after);
-            changed |= live[index] != now;
-            live[index] = now;
-        }
-    }
-    live
 }
 
 /// Assembles `$name` for registers of 64 bits if `$wide`, or of 32.
@@ -905,23 +855,4 @@ fn external(i: &Instruction) -> usize {
 
 fn register(register: Register) -> u8 {
     REGISTERS[register.full_register().number()]
-}
-
-/// Returns the bytes of an instruction's first operand.
-fn bytes(i: &Instruction) -> u32 {
-    match i.op0_kind() {
-        OpKind::Register => i.op0_register().size() as u32,
-        OpKind::Memory if i.memory_size() != MemorySize::Unknown => i.memory_size().size() as u32,
-        _ => 0,
-    }
-}
-
-/// Returns a constant operand, extended to 64 bits, or to the 32 of the first operand.
-fn immediate(i: &Instruction) -> u64 {
-    match i.op1_kind() {
-        OpKind::Register | OpKind::Memory => 0,
-        _ if bytes(i) == 8 => i.immediate(1),
-        _ if bytes(i) == 1 => i.immediate(1) & 0xff,
-        _ => u64::from(i.immediate(1) as u32),
-    }
 }

@@ -253,10 +253,9 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         if !self.ahead {
             return;
         }
-        let again = self.ops.new_dynamic_label();
-        dynasm!(self.ops ; .arch x64 ; =>again);
         for more in granules(count) {
-            let (at, stuck) = (self.ops.new_dynamic_label(), self.bail_here());
+            let [at, back] = [0; 2].map(|_| self.ops.new_dynamic_label());
+            let stuck = self.bail_here();
             dynasm!(self.ops
                 ; .arch x64
                 ; lea edx, [rcx + more as i32]
@@ -264,8 +263,9 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 ; add rdx, [r15 + DENIED + 8 * access as i32]
                 ; cmp BYTE [rdx], 0
                 ; jne =>at
+                ; =>back
             );
-            self.stubs.push(Stub::Touch { at, access, size, more, again, stuck });
+            self.stubs.push(Stub::Touch { at, access, size, more, back, stuck });
         }
     }
 

@@ -3,6 +3,9 @@
 
 use region::{Allocation, Protection};
 
+use super::mistakes::Mistakes;
+use super::routines::Routines;
+
 /// Bytes of code, after which all of it is dropped. Only the written part takes memory. CircuitPython fills 6 MB in the
 /// interpreter workload; a hostile guest fills everything.
 pub(super) const SIZE: usize = 16 << 20;
@@ -16,6 +19,8 @@ pub(super) struct Buffer {
     pages: Allocation,
     size: usize,
     used: usize,
+    /// Where the blocks begin that have no entry yet.
+    added: Vec<u32>,
     /// Links in use.
     links: usize,
 }
@@ -24,6 +29,9 @@ pub(super) struct Buffer {
 unsafe impl Send for Buffer {}
 
 impl Buffer {
+    /// Blocks that are compiled at once.
+    pub(super) const BATCH: usize = 1;
+
     /// Returns a buffer of `size` bytes, or `None` if the system provides no executable memory.
     pub(crate) fn new(size: usize) -> Option<Self> {
         let size = size.next_multiple_of(region::page::size());
@@ -34,7 +42,7 @@ impl Buffer {
             // SAFETY: these pages belong to this buffer, and no code is in them.
             unsafe { region::protect(pages.as_mut_ptr::<u8>().add(size), bytes, Protection::READ_WRITE) }.ok()?;
         }
-        Some(Self { pages, size, used: 0, links: 0 })
+        Some(Self { pages, size, used: 0, added: Vec::new(), links: 0 })
     }
 
     pub(crate) fn start(&self) -> usize {
@@ -73,6 +81,24 @@ impl Buffer {
         }
     }
 
+    /// Adds the code that blocks share. False: the system refuses.
+    pub(crate) fn share(&mut self, code: &[u8], _: &Routines) -> bool {
+        let shared = self.add(code);
+        self.added.clear();
+        shared
+    }
+
+    /// Returns the entries of the blocks that were added since the last call, as offsets from the start.
+    #[allow(clippy::unnecessary_wraps, reason = "a browser may refuse to compile")]
+    pub(crate) fn compile(&mut self, _: &Mistakes) -> Option<Vec<u32>> {
+        Some(std::mem::take(&mut self.added))
+    }
+
+    /// Returns the function that runs a block.
+    pub(crate) fn function(&self, routines: &Routines, _: usize) -> usize {
+        routines.enter
+    }
+
     /// Adds `code`, assembled for [`Self::next`], if there is room. Returns false if the system refuses; then nothing
     /// in the buffer may be executed any more.
     pub(crate) fn add(&mut self, code: &[u8]) -> bool {
@@ -98,6 +124,7 @@ impl Buffer {
             let code = unsafe { std::slice::from_raw_parts(self.next() as *const u8, code.len()) };
             dynasmrt::cache_control::synchronize_icache(code);
         }
+        self.added.push(self.used as u32);
         self.used = (self.used + code.len()).next_multiple_of(16).min(self.size);
         added
     }

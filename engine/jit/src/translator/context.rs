@@ -67,11 +67,14 @@ macro_rules! called {
         #[cfg(target_arch = "x86_64")]
         $(#[$attribute])*
         extern "sysv64" fn $($function)*
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(not(target_arch = "x86_64"))]
         $(#[$attribute])*
         extern "C" fn $($function)*
     };
 }
+
+/// An address, for code that is assembled for a PC of 64 bits.
+type Address = u64;
 
 /// Data that translated code reads and writes at fixed offsets, during one [`super::Translated::run`].
 #[repr(C)]
@@ -79,13 +82,17 @@ pub(super) struct Context {
     /// Cycle at which the core must stop.
     pub(crate) limit: u64,
     /// Start of the code, and each slot's offset from it.
-    pub(crate) code: usize,
-    pub(crate) entries: *const u32,
-    /// Each comes from its owner, not from a borrow of it, and therefore stays valid when the engine borrows the memories:
-    /// from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], or the address of the memories.
-    pub(crate) parts: Parts,
-    /// The counter of accesses to [`Map::COUNTED`], if they are counted.
-    pub(crate) counter: *mut u32,
+    pub(crate) code: Address,
+    pub(crate) entries: Address,
+    /// [`cpu::memory::Parts`]. Each comes from its owner, not from a borrow of it, and therefore stays valid when the
+    /// engine borrows the memories: from [`Vec::as_ptr`], [`Vec::as_mut_ptr`], or the address of the memories.
+    pub(crate) ram: Address,
+    pub(crate) granules: Address,
+    pub(crate) flash: Address,
+    pub(crate) words: Address,
+    pub(crate) offline: Address,
+    /// The counter of accesses to [`Map::COUNTED`], if they are counted; else 0.
+    pub(crate) counter: Address,
     /// The [`counts`] by [`source`], and words read from flash without the engine.
     pub(crate) executed: [u64; 3],
     pub(crate) fetched: u64,
@@ -93,17 +100,19 @@ pub(super) struct Context {
     pub(crate) spent: u32,
     pub(crate) value: u32,
     pub(crate) status: u32,
+    /// The block of another module that a module leads to; 0: none.
+    pub(crate) next: u32,
     /// Functions below, for accesses of 1, 2 and 4 bytes.
-    pub(crate) load: [usize; 3],
-    pub(crate) store: [usize; 3],
+    pub(crate) load: [Address; 3],
+    pub(crate) store: [Address; 3],
     /// Like `load`, by a block that is a loop and changes no memory.
-    pub(crate) poll: [usize; 3],
+    pub(crate) poll: [Address; 3],
     /// The start of the loop that polls, and the instructions of the pass through one that ended last, with its start.
     pub(crate) polling: u32,
     pub(crate) pass: [u32; 2],
-    pub(crate) miss: usize,
+    pub(crate) miss: Address,
     /// Executes one instruction.
-    pub(crate) execute: usize,
+    pub(crate) execute: Address,
     /// The least value of the stack pointer.
     pub(crate) stack_limit: u32,
     pub(crate) core: *mut (),
@@ -111,10 +120,10 @@ pub(super) struct Context {
     pub(crate) bus: *mut (),
     /// In a window ([`super::ahead`]): what the core may not access yet, the function that permits it, and whether the
     /// core is the second.
-    pub(crate) denied: [*const bool; 2],
-    pub(crate) touch: usize,
+    pub(crate) denied: [Address; 2],
+    pub(crate) touch: Address,
     /// Functions that read and write a word of the core's IO port.
-    pub(crate) port: [usize; 2],
+    pub(crate) port: [Address; 2],
     /// The address of the core's number and that, if a read of it is like any other in this run; else no address.
     pub(crate) number_at: u64,
     pub(crate) number: u32,
@@ -140,53 +149,58 @@ impl Context {
         B: Bus<A>,
     {
         // SAFETY: as the caller promises. The parts do not move, since no vector of them grows.
-        let mut parts = unsafe { &mut *mem }.parts();
+        let Parts { ram, granules, flash, words, .. } = unsafe { &mut *mem }.parts();
         // SAFETY: the same.
-        parts.offline = unsafe { &raw const (*mem).xip.offline };
+        let offline = unsafe { &raw const (*mem).xip.offline };
         // SAFETY: the same.
         let translated = unsafe { &(*mem).translated };
         let entries = translated.entries(ahead.is_some());
         // SAFETY: the same.
         let number = unsafe { (*bus).read_port((*core).index(), B::Map::IO_PORT.base, 0) };
-        let mut denied = [std::ptr::null(); 2];
+        let mut denied = [0; 2];
         if let Some(role) = ahead {
-            denied = translated.ahead.denied[role].each_ref().map(|denied| denied.as_ptr());
+            denied = translated.ahead.denied[role].each_ref().map(|denied| denied.as_ptr() as Address);
         }
         Self {
             limit,
-            code,
-            entries,
-            parts,
-            counter,
+            code: code as Address,
+            entries: entries as Address,
+            ram: ram as Address,
+            granules: granules as Address,
+            flash: flash as Address,
+            words: words as Address,
+            offline: offline as Address,
+            counter: counter as Address,
             executed: [0; 3],
             fetched: 0,
             spent: 0,
             value: 0,
+            next: 0,
             status: status::CONTINUE,
             load: [
-                load::<1, A, B> as *const () as usize,
-                load::<2, A, B> as *const () as usize,
-                load::<4, A, B> as *const () as usize,
+                load::<1, A, B> as *const () as Address,
+                load::<2, A, B> as *const () as Address,
+                load::<4, A, B> as *const () as Address,
             ],
             store: [
-                store::<1, A, B> as *const () as usize,
-                store::<2, A, B> as *const () as usize,
-                store::<4, A, B> as *const () as usize,
+                store::<1, A, B> as *const () as Address,
+                store::<2, A, B> as *const () as Address,
+                store::<4, A, B> as *const () as Address,
             ],
             poll: [
-                poll::<1, A, B> as *const () as usize,
-                poll::<2, A, B> as *const () as usize,
-                poll::<4, A, B> as *const () as usize,
+                poll::<1, A, B> as *const () as Address,
+                poll::<2, A, B> as *const () as Address,
+                poll::<4, A, B> as *const () as Address,
             ],
             polling: 0,
             pass: [0; 2],
-            miss: miss::<A, B::Map> as *const () as usize,
-            execute: execute::<A, B> as *const () as usize,
+            miss: miss::<A, B::Map> as *const () as Address,
+            execute: execute::<A, B> as *const () as Address,
             // SAFETY: the same.
             stack_limit: unsafe { (*core).stack_limit() },
             denied,
-            touch: touch::<A, B> as *const () as usize,
-            port: [read_port::<A, B> as *const () as usize, write_port::<A, B> as *const () as usize],
+            touch: touch::<A, B> as *const () as Address,
+            port: [read_port::<A, B> as *const () as Address, write_port::<A, B> as *const () as Address],
             number_at: number.map_or(u64::MAX, |_| B::Map::IO_PORT.base.into()),
             number: number.unwrap_or_default(),
             role: ahead.unwrap_or_default(),
@@ -245,10 +259,10 @@ where
         context.panic = Some(panic);
         (0, status::FAULTED)
     });
-    if !context.counter.is_null()
+    if context.counter != 0
         && let Some(counter) = bus.bank_counter()
     {
-        context.counter = counter;
+        context.counter = &raw mut *counter as Address;
     }
     context.status = status;
     value

@@ -216,7 +216,7 @@ mistakes! {
     /// The path of an IT block whose condition does not hold takes no time.
     SkippedFree,
     ;
-    /// Those of lowering to the code of AArch64.
+    /// Those of lowering to the code of AArch64 or WebAssembly.
     OF_LOWERING:
     /// CMC leaves the carry.
     CmcForgotten,

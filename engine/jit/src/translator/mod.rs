@@ -3,13 +3,14 @@
 
 #![allow(unsafe_code)]
 
-#[cfg(any(target_arch = "aarch64", feature = "mistakes"))]
+#[cfg(any(target_arch = "aarch64", all(target_arch = "x86_64", feature = "mistakes")))]
 #[cfg_attr(not(target_arch = "aarch64"), allow(dead_code, reason = "only Arm PCs execute it"))]
 mod aarch64;
 mod accesses;
 pub mod ahead;
 mod block;
 mod branches;
+#[cfg(not(target_arch = "wasm32"))]
 mod buffer;
 mod context;
 pub mod flags;
@@ -18,6 +19,10 @@ mod part;
 mod results;
 pub mod routines;
 mod stubs;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
+#[cfg(any(not(target_arch = "x86_64"), feature = "mistakes"))]
+mod x86;
 
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
@@ -30,7 +35,8 @@ pub use self::accesses::{Access, Check, Offset};
 use self::ahead::Ahead;
 pub use self::ahead::run_ahead;
 pub use self::block::{Block, Flow, Place, Touches, guest};
-use self::buffer::Buffer;
+#[cfg(not(target_arch = "wasm32"))]
+use self::buffer::{Buffer, SIZE};
 pub use self::context::source;
 use self::context::{Context, RUN, Seen, counts, status};
 use self::mistakes::Mistakes;
@@ -38,6 +44,8 @@ pub use self::part::Part;
 use self::part::{Room, counted};
 pub use self::results::{Effects, Shift};
 use self::routines::{Assembler, BAILED, Routines};
+#[cfg(target_arch = "wasm32")]
+use self::wasm::{Buffer, SIZE};
 
 /// Where a core has what the code that blocks share reads and writes, in bytes from its start.
 #[derive(Clone, Copy, Debug)]
@@ -170,9 +178,13 @@ pub trait Accesses<A: Architecture<Core = Self>, B: Bus<A>> {
 }
 
 /// Default of [`Translated::hot`]: code that runs only a few times is not translated.
-const HOT: u8 = 24;
+const HOT: u8 = if Buffer::BATCH == 1 || cfg!(feature = "mistakes") { 24 } else { 200 };
 /// Marks a slot where no block can start.
 const NEVER: u8 = u8::MAX;
+/// Marks a slot whose block waits to be compiled with others.
+const WAITING: u8 = NEVER - 1;
+/// How often branches lead to blocks that wait until they are compiled.
+const PATIENCE: u32 = if cfg!(feature = "mistakes") { 8 } else { 4000 };
 /// Fewest cycles for which entering a block gains time.
 const WORTHWHILE: u64 = 16;
 /// Predecoded slots per granule, the unit in which blocks are looked up.
@@ -180,7 +192,7 @@ const GRANULE_SLOTS: usize = 16;
 
 #[cfg(target_arch = "x86_64")]
 type Enter<C> = unsafe extern "sysv64" fn(*mut C, *mut Context, usize) -> u32;
-#[cfg(target_arch = "aarch64")]
+#[cfg(not(target_arch = "x86_64"))]
 type Enter<C> = unsafe extern "C" fn(*mut C, *mut Context, usize) -> u32;
 
 /// The slots of a block's instructions.
@@ -205,7 +217,7 @@ struct Blocks {
     /// Bytes of the buffer used by the routines.
     reserved: usize,
     /// Offset of each slot's block in the buffer; 0, the start of the buffer, is the exit. All zeros at first, so only
-    /// executed parts take memory. The second table is of blocks for [`ahead`].
+    /// executed parts take memory. The second table is of blocks for [`ahead`], and empty without one.
     entries: [Vec<u32>; 2],
     heat: Vec<u8>,
     /// For both tables, the links to each slot. A link without a block leads to the exit.
@@ -216,12 +228,44 @@ struct Blocks {
     reached: Vec<bool>,
     /// The blocks in each of them.
     extents: HashMap<usize, Vec<Extent>>,
+    /// Slots and tables of the blocks that are not compiled yet; `None`: it is dropped.
+    waiting: Vec<Option<(usize, usize)>>,
+    patience: u32,
 }
 
 impl Blocks {
-    /// Points all links to a slot at its block.
-    fn link(&mut self, slot: usize, ahead: usize) {
-        let address = self.buffer.start() + self.entries[ahead][slot] as usize;
+    /// Returns whether the blocks that wait should be compiled.
+    fn is_due(&self) -> bool {
+        self.patience == 0 || self.waiting.len() >= Buffer::BATCH
+    }
+
+    /// Makes an entry of each block that waits. False: the system refuses.
+    fn compile(&mut self, hot: u8, mistakes: &Mistakes) -> bool {
+        self.patience = PATIENCE;
+        let waiting = std::mem::take(&mut self.waiting);
+        let Some(entries) = self.buffer.compile(mistakes) else { return false };
+        for (place, entry) in waiting.into_iter().zip(entries) {
+            let Some((slot, ahead)) = place else { continue };
+            self.heat[slot] = if entry == 0 { NEVER } else { hot };
+            self.enter(slot, ahead, entry);
+        }
+        true
+    }
+
+    /// Returns a slot's entry in a table.
+    fn entry(&self, slot: usize, ahead: usize) -> u32 {
+        self.entries[ahead].get(slot).copied().unwrap_or_default()
+    }
+
+    /// Points the entry of a slot, and all links to it, at its block.
+    fn enter(&mut self, slot: usize, ahead: usize, entry: u32) {
+        if entry != 0 && self.entries[ahead].is_empty() {
+            self.entries[ahead] = vec![0; self.heat.len()];
+        }
+        if let Some(place) = self.entries[ahead].get_mut(slot) {
+            *place = entry;
+        }
+        let address = self.buffer.start() + entry as usize;
         for &(link, _) in self.chains[ahead].get(&slot).into_iter().flatten() {
             self.buffer.link(link, address);
         }
@@ -232,7 +276,7 @@ impl Blocks {
         let first = self.buffer.add_links(exits.len());
         for (number, &exit) in exits.iter().enumerate() {
             self.chains[ahead].entry(exit).or_default().push((first + number, slot));
-            self.buffer.link(first + number, self.buffer.start() + self.entries[ahead][exit] as usize);
+            self.buffer.link(first + number, self.buffer.start() + self.entry(exit, ahead) as usize);
         }
         self.exits.entry(slot).or_default().extend(exits);
     }
@@ -240,8 +284,7 @@ impl Blocks {
     /// Drops the blocks in `slot`.
     fn drop_blocks(&mut self, slot: usize) {
         for ahead in 0..2 {
-            self.entries[ahead][slot] = 0;
-            self.link(slot, ahead);
+            self.enter(slot, ahead, 0);
         }
         for exit in self.exits.remove(&slot).into_iter().flatten() {
             for chains in &mut self.chains {
@@ -250,6 +293,10 @@ impl Blocks {
                 }
             }
         }
+        self.waiting
+            .iter_mut()
+            .filter(|place| place.is_some_and(|(waits, _)| waits == slot))
+            .for_each(|place| *place = None);
         self.heat[slot] = 0;
     }
 }
@@ -291,7 +338,7 @@ impl Translations for Translated {
             counting: false,
             generation: 0,
             hot: HOT,
-            room: buffer::SIZE,
+            room: SIZE,
             ahead: Box::new(Ahead::new::<M>()),
             seen: Seen::default(),
             mistakes: Mistakes::default(),
@@ -377,7 +424,7 @@ impl Translated {
     fn ahead_entry<M: Map>(&self, pc: u32, offline: bool) -> Option<usize> {
         let blocks = self.blocks.as_ref()?;
         let slot = Part::of::<M>(pc, self.flash_reach, false)?.slot(pc);
-        let entry = blocks.entries[1][slot];
+        let entry = blocks.entry(slot, 1);
         (entry != 0 && !(offline && slot >= M::FLASH_OPS)).then(|| blocks.buffer.start() + entry as usize)
     }
 
@@ -387,6 +434,10 @@ impl Translated {
         let Some(blocks) = &mut self.blocks else { return false };
         let heat = &mut blocks.heat[slot];
         if *heat >= self.hot {
+            if *heat == WAITING {
+                blocks.patience = blocks.patience.saturating_sub(1);
+                return blocks.patience == 0;
+            }
             return *heat != NEVER;
         }
         *heat += 1;
@@ -422,12 +473,13 @@ impl Translated {
             return;
         }
         if let Some(blocks) = &mut self.blocks {
-            blocks.entries = [vec![0; self.slots], vec![0; self.slots]];
+            blocks.entries = [vec![0; self.slots], Vec::new()];
             blocks.heat = vec![0; self.slots];
             blocks.chains = Default::default();
             blocks.exits.clear();
             blocks.reached.fill(false);
             blocks.extents.clear();
+            blocks.waiting.clear();
             blocks.buffer.truncate(blocks.reserved);
         }
     }
@@ -437,19 +489,21 @@ impl Translated {
     fn begin<M: Map, A: Translate>(&mut self) -> Option<Blocks> {
         let mut buffer = Buffer::new(self.room)?;
         let (code, routines) = routines::assemble::<M, A>(buffer.next(), self.flash_size)?;
-        if !buffer.add(&code) {
+        if !buffer.share(&code, &routines) {
             return None;
         }
         Some(Blocks {
             reserved: buffer.used(),
             buffer,
             routines,
-            entries: [vec![0; self.slots], vec![0; self.slots]],
+            entries: [vec![0; self.slots], Vec::new()],
             heat: vec![0; self.slots],
             chains: Default::default(),
             exits: HashMap::new(),
             reached: vec![false; self.slots / GRANULE_SLOTS + 1],
             extents: HashMap::new(),
+            waiting: Vec::new(),
+            patience: PATIENCE,
         })
     }
 }
@@ -477,7 +531,7 @@ fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: boo
         return None;
     }
     let blocks = mem.translated.blocks.as_mut()?;
-    let entry = blocks.entries[usize::from(ahead)][slot];
+    let entry = blocks.entry(slot, usize::from(ahead));
     if entry != 0 {
         return Some(blocks.buffer.start() + entry as usize);
     }
@@ -485,10 +539,26 @@ fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: boo
         blocks.heat[slot] += 1;
         return None;
     }
-    if blocks.heat[slot] == NEVER {
+    match blocks.heat[slot] {
+        NEVER => None,
+        WAITING => compile(mem, slot, usize::from(ahead)),
+        _ => make(mem, part, counting, ahead, pc),
+    }
+}
+
+/// Compiles the blocks that wait, if that is due, and returns the address of the one in `slot`.
+fn compile<M: Map, A: Translate>(mem: &mut Memory<M, A>, slot: usize, ahead: usize) -> Option<usize> {
+    let Translated { blocks, mistakes, hot, .. } = &mut mem.translated;
+    let (blocks, hot) = (blocks.as_mut()?, *hot);
+    if !blocks.is_due() && hot > 0 {
         return None;
     }
-    make(mem, part, counting, ahead, pc)
+    if !blocks.compile(hot, mistakes) {
+        mem.translated.turn_off();
+        return None;
+    }
+    let entry = blocks.entry(slot, ahead);
+    (entry != 0).then(|| blocks.buffer.start() + entry as usize)
 }
 
 #[cold]
@@ -499,12 +569,12 @@ fn make<M: Map, A: Translate>(
     ahead: bool,
     pc: u32,
 ) -> Option<usize> {
-    let (slot, hot) = (part.slot(pc), mem.translated.hot);
+    let slot = part.slot(pc);
     let blocks = mem.translated.blocks.as_ref()?;
     let (routines, at) = (blocks.routines, blocks.buffer.next());
     let room = Room { code: at, links: blocks.buffer.next_link() };
     let block = Block::new(mem, &routines, part, counting, ahead, pc, room).make();
-    #[cfg(any(target_arch = "aarch64", feature = "mistakes"))]
+    #[cfg(any(target_arch = "aarch64", all(target_arch = "x86_64", feature = "mistakes")))]
     let block = block.and_then(|made| {
         let lowered = aarch64::lower(&made.code, at, &mem.translated.mistakes);
         debug_assert!(lowered.is_some(), "code of the block at {pc:#x} that AArch64 cannot have");
@@ -524,10 +594,9 @@ fn make<M: Map, A: Translate>(
         mem.translated.turn_off();
         return None;
     }
-    blocks.entries[usize::from(ahead)][slot] = (at - blocks.buffer.start()) as u32;
-    blocks.link(slot, usize::from(ahead));
     blocks.add_links(slot, block.exits, usize::from(ahead));
-    blocks.heat[slot] = hot;
+    blocks.waiting.push(Some((slot, usize::from(ahead))));
+    blocks.heat[slot] = WAITING;
     let end = slot + ((block.end - pc) >> 1) as usize;
     let extent = Extent { first: slot, end };
     for granule in extent.granules() {
@@ -541,7 +610,7 @@ fn make<M: Map, A: Translate>(
     } else if slot >= M::FLASH_OPS {
         [slot, end - 1].into_iter().for_each(|slot| mem.mark_flash((slot - M::FLASH_OPS) * 2));
     }
-    Some(at)
+    compile(mem, slot, usize::from(ahead))
 }
 
 /// Runs blocks from the PC of `core` on until `limit`, or until one leads outside translated code. `None`: no block
@@ -573,7 +642,7 @@ fn enter<A, B>(
     mem: &mut Memory<B::Map, A>,
     bus: &mut B,
     limit: u64,
-    entry: usize,
+    mut entry: usize,
     counter: *mut u32,
     ahead: Option<usize>,
 ) -> Option<u32>
@@ -584,17 +653,24 @@ where
     let blocks = mem.translated.blocks.as_ref()?;
     let code = blocks.buffer.start();
     let limit = limit.min(core.cycles() + RUN);
+    let mut function = blocks.buffer.function(&blocks.routines, entry);
     mem.translated.seen.start = 0;
-    // SAFETY: the buffer contains that function, assembled for this ABI.
-    let run = unsafe { std::mem::transmute::<usize, Enter<A::Core>>(blocks.routines.enter) };
     let (core, mem, bus) = (&raw mut *core, &raw mut *mem, &raw mut *bus);
     // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
-    // until the block exits. `entry` is in the same buffer, whose code is not written during the call: blocks are made
-    // only above.
+    // until the block exits. `function` is in the buffer, assembled for this ABI, and so is `entry`. Its code is not
+    // written during the call: blocks are made only above.
     let (left, mut context) = unsafe {
         let mut context = Context::new::<A, B>(core, mem, bus, limit, code, counter, ahead);
-        let left = run(core, &raw mut context, entry);
-        (left, context)
+        loop {
+            let run = std::mem::transmute::<usize, Enter<A::Core>>(function);
+            let left = run(core, &raw mut context, entry);
+            if Buffer::BATCH == 1 || context.next == 0 {
+                break (left, context);
+            }
+            entry = std::mem::take(&mut context.next) as usize;
+            let blocks = (*mem).translated.blocks.as_ref()?;
+            function = blocks.buffer.function(&blocks.routines, entry);
+        }
     };
     // SAFETY: the pointers above are no longer used.
     let (core, mem) = unsafe { (&mut *core, &mut *mem) };

@@ -38,15 +38,15 @@ const CODE: i32 = offset_of!(Context, code) as i32;
 /// Each slot's offset from it.
 const ENTRIES: i32 = offset_of!(Context, entries) as i32;
 /// SRAM.
-pub(super) const RAM: i32 = offset_of!(Context, parts.ram) as i32;
+pub(super) const RAM: i32 = offset_of!(Context, ram) as i32;
 /// Granules of SRAM with code.
-pub(super) const GRANULES: i32 = offset_of!(Context, parts.granules) as i32;
+pub(super) const GRANULES: i32 = offset_of!(Context, granules) as i32;
 /// The words that the cache holds.
-pub(super) const WORDS: i32 = offset_of!(Context, parts.words) as i32;
+pub(super) const WORDS: i32 = offset_of!(Context, words) as i32;
 /// Whether the flash cannot answer.
-pub(super) const OFFLINE: i32 = offset_of!(Context, parts.offline) as i32;
+pub(super) const OFFLINE: i32 = offset_of!(Context, offline) as i32;
 /// The flash array.
-pub(super) const FLASH: i32 = offset_of!(Context, parts.flash) as i32;
+pub(super) const FLASH: i32 = offset_of!(Context, flash) as i32;
 /// The counter of accesses.
 pub(super) const COUNTER: i32 = offset_of!(Context, counter) as i32;
 /// Executed instructions and words fetched, by region.
@@ -57,6 +57,9 @@ pub(super) const FETCHED: i32 = offset_of!(Context, fetched) as i32;
 pub(super) const VALUE: i32 = offset_of!(Context, value) as i32;
 /// The next step after an access.
 pub(super) const STATUS: i32 = offset_of!(Context, status) as i32;
+/// The block of another module that comes next.
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only modules have others"))]
+pub(super) const NEXT: i32 = offset_of!(Context, next) as i32;
 /// The start of the loop that polls.
 pub(super) const POLLING: i32 = offset_of!(Context, polling) as i32;
 /// The start of a loop that was just passed, and the number of its instructions.
@@ -65,17 +68,17 @@ pub(super) const PASS: i32 = offset_of!(Context, pass) as i32;
 pub(super) const SPENT: i32 = offset_of!(Context, spent) as i32;
 const LOAD: i32 = offset_of!(Context, load) as i32;
 const POLL: i32 = offset_of!(Context, poll) as i32;
-const STORE: i32 = offset_of!(Context, store) as i32;
+pub(super) const STORE: i32 = offset_of!(Context, store) as i32;
 /// What a core ahead of the other may not access yet.
 pub(super) const DENIED: i32 = offset_of!(Context, denied) as i32;
-const TOUCH: i32 = offset_of!(Context, touch) as i32;
+pub(super) const TOUCH: i32 = offset_of!(Context, touch) as i32;
 /// Where the core reads its number.
 pub(super) const NUMBER_AT: i32 = offset_of!(Context, number_at) as i32;
 /// That number.
 pub(super) const NUMBER: i32 = offset_of!(Context, number) as i32;
-const PORT: i32 = offset_of!(Context, port) as i32;
+pub(super) const PORT: i32 = offset_of!(Context, port) as i32;
 const MISS: i32 = offset_of!(Context, miss) as i32;
-const EXECUTE: i32 = offset_of!(Context, execute) as i32;
+pub(super) const EXECUTE: i32 = offset_of!(Context, execute) as i32;
 /// The least value of the stack pointer.
 pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
 
@@ -90,6 +93,8 @@ pub struct Routines {
     pub bail: usize,
     /// No block: exits after a branch to ECX.
     pub no_block: usize,
+    /// Exits from a routine that a block has called: the state is already written back.
+    pub abandon: usize,
     /// Cross-region jump: continues at ECX, in any region.
     pub cross_region_jump: usize,
     /// Adds the wait states of a miss at flash offset EDX.
@@ -140,7 +145,10 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
         ; add rsp, 8
         ; pop r15 ; pop r14 ; pop r13 ; pop r12 ; pop rbp ; pop rbx
         ; ret
-        // Exit from a routine that a block has called: the state is already written back.
+    );
+    routines.abandon = here(&ops);
+    dynasm!(ops
+        ; .arch x64
         ; ->abandon:
         ; add rsp, 8
         ; mov eax, DWORD LEFT as i32
@@ -221,9 +229,9 @@ pub(super) fn assemble<M: Map, A: Translate>(base: usize, flash_size: usize) -> 
 #[cfg(target_arch = "aarch64")]
 fn lower(code: &[u8], base: usize, routines: &mut Routines) -> Option<Vec<u8>> {
     let mut lowered = super::aarch64::lower(code, base, &super::Mistakes::default())?;
-    let Routines { enter, leave, bail, no_block, cross_region_jump, miss, touch, port, execute, load, store, poll } =
-        routines;
-    let single = [enter, leave, bail, no_block, cross_region_jump, miss, touch, execute];
+    let Routines { enter, leave, bail, no_block, abandon, cross_region_jump, .. } = routines;
+    let Routines { miss, touch, port, execute, load, store, poll, .. } = routines;
+    let single = [enter, leave, bail, no_block, abandon, cross_region_jump, miss, touch, execute];
     for routine in single.into_iter().chain(port).chain(load).chain(store).chain(poll) {
         *routine = lowered.place(*routine);
     }

@@ -53,7 +53,7 @@ pub(super) enum Stub<P> {
         access: u32,
         size: u32,
         more: u32,
-        again: DynamicLabel,
+        back: DynamicLabel,
         stuck: DynamicLabel,
     },
     /// A load outside RAM in a window.
@@ -153,7 +153,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 self.take_literal(to, offset);
                 dynasm!(self.ops ; .arch x64 ; jmp =>after.leave);
             }
-            Stub::Touch { at, access, size, more, again, stuck } => {
+            Stub::Touch { at, access, size, more, back, stuck } => {
                 let touch = self.routines.touch;
                 dynasm!(self.ops
                     ; .arch x64
@@ -166,7 +166,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                     ; call extern touch
                     ; pop rcx
                     ; pop rax
-                    ; jnz =>again
+                    ; jnz =>back
                     ; jmp =>stuck
                 );
             }
