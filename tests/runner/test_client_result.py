@@ -165,6 +165,8 @@ def test_the_pcs_own_folders_have_names_that_a_shell_knows(monkeypatch: pytest.M
         "not in $PORTBENCH_FIRMWARE_DIR/x.uf2 nor ~/.cache/y"
     )
     assert one_line("/home/userelse/x") == "/home/userelse/x"
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", "/home/user/images")
+    assert one_line("no /home/user/images/x.uf2") == "no $PORTBENCH_FIRMWARE_DIR/x.uf2"
     monkeypatch.setenv("HOME", "/")
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR")
     assert Path.home() == Path("/") and one_line("/usr/bin") == "/usr/bin"
