@@ -172,17 +172,19 @@ fn bytes_pass_both_ways_and_each_ends_its_half() {
 
 #[test]
 fn a_program_that_ends_before_the_board_has_answered_is_still_connected() {
-    let mut board = new_board();
-    let handle = listen(&mut board, 80);
-    let address = forward_tcp(&mut board, own(80));
-    let mut stream = dial(address);
-    stream.write_all(b"hello").unwrap();
-    drop(stream);
-    // The board's first frame contains its address.
-    board.lan.from_board(0, &arp(1, BOARD, PC));
-    wait(&mut board, "both", |board| {
-        board.tcp(handle).recv_queue() == 5 && board.tcp(handle).state() == tcp::State::CloseWait
-    });
+    for said in [&b"hello"[..], b""] {
+        let mut board = new_board();
+        let handle = listen(&mut board, 80);
+        let address = forward_tcp(&mut board, own(80));
+        let mut stream = dial(address);
+        stream.write_all(said).unwrap();
+        drop(stream);
+        // The board's first frame contains its address.
+        board.lan.from_board(0, &arp(1, BOARD, PC));
+        wait(&mut board, "both", |board| {
+            board.tcp(handle).recv_queue() == said.len() && board.tcp(handle).state() == tcp::State::CloseWait
+        });
+    }
 }
 
 #[test]
@@ -427,6 +429,16 @@ fn datagrams_pass_both_ways_and_programs_are_distinguished() {
     wait(&mut board, "the drop", |board| board.lan.forward_stats(rule).unwrap().datagrams_dropped == 1);
     let stats = board.lan.forward_stats(rule).unwrap();
     assert_eq!((stats.datagrams_to_board, stats.datagrams_from_board), (4, 4));
+    // Without its rule a pair's port of the PC is closed, and nothing is polled.
+    programs[0].send(b"x").unwrap();
+    let port = echo(&mut board, handle, 1)[0];
+    assert!(board.lan.end_forward(board.now, rule) && !board.lan.end_forward(board.now, rule));
+    assert_eq!(board.lan.next_event(), None);
+    let log = board.lan.log_frames(9);
+    board.sockets.get_mut::<udp::Socket>(handle).send_slice(b"y", port).unwrap();
+    let later = board.now + PS_PER_MS;
+    board.run_to(later);
+    assert!(board.lan.take_log(&log).iter().any(|seen| seen.to_board && seen.frame[23] == 1), "no ICMP");
 }
 
 #[test]
