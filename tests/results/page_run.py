@@ -41,6 +41,7 @@ def _closer(us: int) -> dict[str, Any]:
             write=[False, False, False, True],
             wire_bytes=[4, 4, 5, 4],
         ),
+        spi_left_out=7,
         cable=[
             CableFrame(start_ns=ns // 20, duration_ns=5760, sender="pc", length_bytes=60),
             CableFrame(start_ns=ns - 5760, duration_ns=5760, sender="board", length_bytes=56),

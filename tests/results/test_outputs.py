@@ -23,7 +23,7 @@ from portbench.results.compare import compare
 from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
-from portbench.results.explain import compared, explained
+from portbench.results.explain import Facts, compared, explained
 from portbench.results.histories import table as history_table
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Layouts, Published, Row, RunFile, Sim
@@ -258,7 +258,8 @@ def random_run(walk: Walk, firmwares: list[dict[str, Any]]) -> RunFile:
             else:
                 trips = pick((None, [near_us / 4, near_us / 2, near_us / 8, near_us / 8], [near_us / 9] * 9))
                 rows.append(row(near_us, index, trips, **changes))
-    return run_of(*rows, tools=pick(({}, {"rich": "15"})), name=pick((None, "nightly")))
+    finished = pick((None, START + timedelta(hours=7)))
+    return run_of(*rows, finished_utc=finished, tools=pick(({}, {"rich": "15"})), name=pick((None, "nightly")))
 
 
 def test_outputs_of_random_runs_are_as_recorded() -> None:
@@ -269,7 +270,7 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
         for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
             walk.note(name, OUTPUTS[name](*runs))
         walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
-    assert walk.checksum == "579fafaef36dad3e"
+    assert walk.checksum == "d71d4e58a43022b5"
 
 
 def test_explanations_of_random_rows_are_as_recorded() -> None:
@@ -278,5 +279,8 @@ def test_explanations_of_random_rows_are_as_recorded() -> None:
     for _ in range(400):
         told = synthetic.drawn(walk)
         walk.note(explained(told), compared(before, told))
+        facts = Facts.of(told)
+        assert facts is not None
+        walk.note(facts.noun, facts.spans, facts.period_ps, facts.code_misses, facts.flash_share, facts.each_ps())
         before = told
-    assert walk.checksum == "ffe4f12b5d505dae"
+    assert walk.checksum == "940f2fb3bca9ecdc"

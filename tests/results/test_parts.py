@@ -101,7 +101,8 @@ def test_a_history_takes_the_finished_runs_that_it_lacks(tmp_path: Path) -> None
     (one,) = keep_finished(results, history)
     assert [entry.values for entry in load(history)] == [[2000.0]]
     assert keep_finished(results, history) == [] and one.is_file()
-    page, other = tmp_path / "page.md", tmp_path / "other.md"
+    (tmp_path / "below").mkdir()
+    page, other = tmp_path / "below" / "page.md", tmp_path / "other.md"
     page.write_text("<!-- figures: some-1.0 -->\nold\n<!-- /figures -->\n", encoding="utf-8")
     other.write_text("none\n", encoding="utf-8")
     assert fill(tmp_path, load(history)) == [page] and fill(tmp_path, load(history)) == []

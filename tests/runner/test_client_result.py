@@ -165,21 +165,34 @@ def test_the_pcs_own_folders_have_names_that_a_shell_knows(monkeypatch: pytest.M
         "not in $PORTBENCH_FIRMWARE_DIR/x.uf2 nor ~/.cache/y"
     )
     assert one_line("/home/userelse/x") == "/home/userelse/x"
+    monkeypatch.setenv("PORTBENCH_FIRMWARE_DIR", "/home/user/images")
+    assert one_line("no /home/user/images/x.uf2") == "no $PORTBENCH_FIRMWARE_DIR/x.uf2"
     monkeypatch.setenv("HOME", "/")
     monkeypatch.delenv("PORTBENCH_FIRMWARE_DIR")
     assert Path.home() == Path("/") and one_line("/usr/bin") == "/usr/bin"
 
 
-def test_a_row_that_was_not_measured_still_says_what_it_was_to_be() -> None:
+def test_a_row_that_was_not_measured_still_says_what_it_was_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     options = BenchOptions().but(
         runtimes=("wiznet-2.0.0",), profiles=("as-published",), runs=2, settings={"messages": "7"}
     )
     second = plan(options)[1]
+
+    def unreadable(*_: object) -> str:
+        raise PortbenchError("its client cannot be read")
+
+    monkeypatch.setattr("portbench.runner.collect.profile_line", unreadable)
     row = RowDraft(second, Where.EMULATED, log="runs/x/y.log").ended(Status.SKIPPED, "no\nimage")
     assert (row.workload, row.runtime, row.profile, row.run_index) == ("ping_pong", "wiznet-2.0.0", "as-published", 1)
     assert (row.build, row.image_file) == ("rp2_w5500_20221111_v2.0.0.uf2",) * 2
     assert row.settings == {"messages": 7} and row.conditions.spi_hz_asked == 2_000_000
-    assert row.headline is None and row.figures == {} and row.reason == "no image" and row.version == "2.0.0"
+    assert (
+        row.line is None
+        and row.headline is None
+        and row.figures == {}
+        and row.reason == "no image"
+        and row.version == "2.0.0"
+    )
     assert row.published == Published(
         values=[1000 * 1e6 / total_us for total_us in (1_377_000, 1_383_000, 1_388_000)],
         stated=723,

@@ -6,13 +6,16 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from portbench.results import storage
 from portbench.results.model import Status
 from portbench.runner.jobs.run import PROJECT
+from portbench.runner.plugin import Rows
 from tests import patience
+from tests.results.rows import missing
 
 pytestmark = pytest.mark.slow
 
@@ -139,6 +142,14 @@ def test_runtime(request):
         and name not in ("portbench.runner", "portbench.runner.plugin")]
     assert "pydantic" not in sys.modules and "portbench_engine" not in sys.modules
 """
+
+
+def test_a_failed_row_has_its_consoles_last_lines() -> None:
+    rows, planned = Rows.__new__(Rows), SimpleNamespace(label="a row")
+    rows._run = SimpleNamespace(log_of=lambda row: "x.log")  # type: ignore[assignment]
+    failed = missing("x", "failed", "no link").model_copy(update={"console_tail": ["one", "two"]})
+    told = rows.report_of(planned, failed)  # type: ignore[arg-type]
+    assert told == "a row: no link\nthe console's last lines:\n  one\n  two\nlog: x.log"
 
 
 def test_another_project_is_left_alone(run_pytest: Pytest) -> None:

@@ -68,6 +68,7 @@ def test_each_workload_has_a_server_of_its_own(servers: Servers, monkeypatch: py
     monkeypatch.setenv(WORKLOADS_VARIABLE, str(FOLDER))
     (one, _), (two, _), again = (servers.peer_for(HOSTED, each) for each in (PING_PONG, workload("echo"), PING_PONG))
     assert one is not None and two is not None and one.port != two.port and again[0] == one
+    assert (servers._port(str(one.address), 7), servers._port("10.0.0.9", 7)) == (0, 7)
     with socket.create_connection((str(two.address), two.port), timeout=5) as client:
         client.sendall(b"hello")
         assert client.recv(16) == b"hello"

@@ -136,6 +136,14 @@ def test_what_counts_as_the_flashed_runtime(flashed: Identity, answered: Runtime
             check_runtime(flashed, answered, RecordingBoard())
 
 
+def test_a_stop_ends_the_stage_and_each_later_one() -> None:
+    stopped = clock()
+    flashing = stopped.stage(Stage.FLASH)
+    assert not flashing.expired
+    stopped.stop()
+    assert flashing.expired and stopped.stage(Stage.RUN).expired
+
+
 def test_a_deadline_names_row_and_stage() -> None:
     error = clock().stage(Stage.FLASH).exceeded("the volume")
     assert isinstance(error, DeadlineExceeded)

@@ -276,8 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_valid() {
-        LanConfig::default().validate().unwrap();
+    fn the_default_is_valid_and_serves_nothing_but_addresses() {
+        let found = LanConfig::default();
+        found.validate().unwrap();
+        assert!(found.dhcp.is_some() && found.bridge.is_none() && found.faults == Faults::default());
+        assert_eq!(
+            (found.tcp_echo_port, found.udp_echo_port, found.ntp_start_s, found.dns_answer),
+            (None, None, None, None)
+        );
     }
 
     #[test]

@@ -298,9 +298,7 @@ impl Lan {
     /// Removes a rule; its open connections continue. Returns false if the rule does not exist.
     pub fn end_forward(&mut self, now: Ps, rule: u64) -> bool {
         let now = self.prepare(now);
-        let known = self.pc.end_forward(now, rule);
-        self.send_from_pc(now);
-        known
+        self.pc.end_forward(now, rule)
     }
 
     /// Returns the counters of a forwarded port; `None`: there is no such rule.

@@ -230,9 +230,7 @@ pub trait Batches {
                 return;
             }
             self.involved().carry_out(&batch, done);
-            let mut words = [(words[0], false), (words[1], true)];
-            words.sort_by_key(|(word, _)| word.map(|word| word.cycle));
-            for (word, to_rx) in words {
+            for (word, to_rx) in [(words[0], false), (words[1], true)] {
                 let Some(word) = word.filter(|word| word.passes == done) else { continue };
                 let Involved { sys, pio, .. } = self.involved();
                 let time = sys.set_event_time(Some(sys.clock.ps_at(word.cycle)));

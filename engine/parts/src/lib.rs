@@ -27,6 +27,8 @@ pub mod timer;
 pub mod uart;
 pub mod usb;
 mod usb_port;
+#[cfg(test)]
+mod walk;
 pub mod watchdog;
 pub mod wires;
 pub mod xip_stream;

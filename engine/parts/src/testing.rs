@@ -93,30 +93,33 @@ pub(crate) fn pio() -> Pio {
     Pio::new(PioWires::new(0, Version::V0, event::PIO0, irq::PIO0_0, PIN_MASK))
 }
 
+pub(crate) const PWM: PwmWires = PwmWires {
+    event: event::PWM,
+    irq: irq::PWM_WRAP,
+    version: Version::V0,
+    dreq: dreq::PWM_WRAP0,
+    pins: FunctionPins::new(function::PWM, PIN_MASK),
+    a_pins: &[0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
+};
+
 pub(crate) fn pwm() -> Pwm {
-    let pins = FunctionPins::new(function::PWM, PIN_MASK);
-    Pwm::new(PwmWires {
-        event: event::PWM,
-        irq: irq::PWM_WRAP,
-        version: Version::V0,
-        dreq: dreq::PWM_WRAP0,
-        pins,
-        a_pins: &[0x1_0001, 0x4_0004, 0x10_0010, 0x40_0040, 0x100_0100, 0x400_0400, 0x1000_1000, 0x4000_4000],
-    })
+    Pwm::new(PWM)
 }
 
 pub(crate) fn adc() -> Adc {
     Adc::new(AdcWires { event: event::ADC, irq: irq::ADC_FIFO, dreq: dreq::ADC, first_pin: 26, channels: 4 })
 }
 
+pub(crate) const USB: UsbWires = UsbWires {
+    event: event::USB,
+    irq: irq::USBCTRL,
+    version: Version::V0,
+    vbus_detect: FunctionPins::new(function::USB, 0x1249_2492),
+    dp: FunctionPins::new(function::CLOCK, 1 << 15),
+};
+
 pub(crate) fn usb() -> Usb {
-    Usb::new(UsbWires {
-        event: event::USB,
-        irq: irq::USBCTRL,
-        version: Version::V0,
-        vbus_detect: FunctionPins::new(function::USB, 0x1249_2492),
-        dp: FunctionPins::new(function::CLOCK, 1 << 15),
-    })
+    Usb::new(USB)
 }
 
 pub(crate) const CLOCKS: ClocksWires = ClocksWires {
@@ -129,12 +132,16 @@ pub(crate) const CLOCKS: ClocksWires = ClocksWires {
 pub(crate) const IO_BANK0: IoWires = IoWires { irq: irq::IO_BANK0, version: Version::V0 };
 pub(crate) const IO_QSPI: IoWires = IoWires { irq: irq::IO_QSPI, version: Version::V0 };
 
+pub(crate) const TIMER: TimerWires =
+    TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: Version::V0 };
+pub(crate) const WATCHDOG: WatchdogWires = WatchdogWires { event: event::WATCHDOG, tick: 0, version: Version::V0 };
+
 pub(crate) fn timer() -> Timer {
-    Timer::new(TimerWires { name: "TIMER", event: event::TIMER, irq: irq::TIMER_0, tick: 0, version: Version::V0 })
+    Timer::new(TIMER)
 }
 
 pub(crate) fn watchdog() -> Watchdog {
-    Watchdog::new(WatchdogWires { event: event::WATCHDOG, tick: 0, version: Version::V0 })
+    Watchdog::new(WATCHDOG)
 }
 
 pub(crate) fn xosc() -> Xosc {

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import os
 import queue
 import select
@@ -202,6 +203,11 @@ def test_a_port_that_goes_away_is_a_lost_console(terminal: tuple[int, str]) -> N
 def test_writing_to_a_board_that_takes_nothing_ends(terminal: tuple[int, str]) -> None:
     wire = SerialWire(opened(terminal[1]), "board")
     wire.until(Deadline(0.2, "test"), "it")
+    with pytest.raises(DeadlineExceeded, match="board to take the typed bytes"):
+        wire.write(b"x" * 1_000_000)
+    # Its time is up between two looks at the clock.
+    times = itertools.chain([0.0, 0.5], itertools.repeat(2.0))
+    wire.until(Deadline(1, "test", clock=lambda: next(times)), "it")
     with pytest.raises(DeadlineExceeded, match="board to take the typed bytes"):
         wire.write(b"x" * 1_000_000)
     wire.close()

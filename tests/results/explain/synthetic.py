@@ -93,7 +93,7 @@ def drawn(walk: Walk) -> Row:
         counts=counts,
         registers=registers,
         every_us=pick((None, 64_000, 250_000)),
-        names=(pick(("message", "message", "handshake", "page")),) * pick((1, 10)),
+        names=(pick(("message", "message", "handshake", "page")),) * pick((1, 2, 3, 10)),
         spi_hz=pick((None, 2_000_000, 20_000_000)),
         pages=pick(({}, {"0x10042000": 900, "0x10050000": 100})),
         functions=pick(([], [named])),

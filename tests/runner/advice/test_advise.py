@@ -17,7 +17,7 @@ from portbench.firmware.releases import ReleaseIndex, changes
 from portbench.publisher import is_official, publisher
 from portbench.results.cells import figure
 from portbench.results.shipped import all_shipped
-from portbench.runner.advice import advise, lines
+from portbench.runner.advice import _changes, advise, lines
 from tests import patience
 from tests.runner.conftest import LIMIT_S, Invoke, Start
 
@@ -105,6 +105,9 @@ def test_releases_since_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert said[0].endswith(" 2026-05-12, not measured yet. Measured: circuitpython-pico2-9.2.0, 59560 passes/s.")
     assert any(line.startswith("Fastest measured: ") and " by russhughes on GitHub, " in line for line in said)
     assert sum(line.startswith("MicroPython since 1.29.0 runs ") for line in said) == 1
+    later = next(each for each in advise("RPI_PICO2").later if each.family is Family.MICROPYTHON)
+    measured = [replace(each, entry=replace(later, version="1.29.0")) for each in advice.choices[:1]]
+    assert list(_changes(later, replace(advice, choices=measured))) == []
     assert [since for since, _ in changes(Family.CIRCUITPYTHON, "ethernet")] == ["10.3.0"]
     assert changes(Family.CIRCUITPYTHON, None) == [] and changes(Family.MICROPYTHON, None) != []
 

@@ -280,6 +280,9 @@ def test_images_for_two_boards_are_refused_before_one_is_measured(
     )
     done = invoke("bisect", "builds")
     assert (done.exit_code, done.stderr) == (1, f"portbench: no row in common: {a}; {b}; {fix}")
+    done = invoke("compare", "micropython-unix", "builds/a.uf2")
+    on_this_pc = "micropython-unix has ping_pong on this PC"
+    assert (done.exit_code, done.stderr) == (1, f"portbench: no row in common: {on_this_pc}; {a}; {fix}")
 
 
 def test_a_missing_library_is_told_before_a_row_is_measured(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from portbench.errors import PortbenchError
 from tests import patience
 from tests.ping_pong import NATIVE_IMAGE
 from tests.runner.conftest import LIMIT_S, Invoke
@@ -52,6 +53,15 @@ def test_without_an_engine(
     done = invoke(*words)
     assert done.exit_code == 1
     assert done.stderr == f"portbench: the emulated board's engine {says}install Rust (rustup), then run: make build\n"
+
+
+@pytest.mark.engine
+def test_gdb_is_waited_for_at_the_port_that_is_named(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    def server(port: int, _: object) -> None:
+        raise PortbenchError(f"at {port}")
+
+    monkeypatch.setattr("portbench.boards.emulated.gdb_server.GdbServer", server)
+    assert invoke("gdb", "portbench-native", "--port", "4711").stderr == "portbench: at 4711\n"
 
 
 @pytest.mark.slow

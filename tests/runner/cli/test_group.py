@@ -48,6 +48,12 @@ def test_every_verb_has_help_that_says_what_it_is_for(verb: str, invoke: Invoke)
     assert about.startswith("  ") and about.endswith(".")
 
 
+@pytest.mark.parametrize("words", [["--workload=ping"], ["--workload", "http", "--workload=ping"]])
+def test_help_has_the_settings_of_the_workloads_beside_it(words: list[str], invoke: Invoke) -> None:
+    said = invoke("run", *words, "--help").stdout.split()
+    assert "sizes" in said and ("at_once" in said) == ("http" in words) and "passes" not in said
+
+
 def test_the_help_of_run_fits_a_screen(in_process: Start) -> None:
     lines = in_process("run", "--help", COLUMNS="100").stdout.splitlines()
     assert len(lines) <= 41 and max(map(len, lines)) <= 100

@@ -28,7 +28,9 @@ def runs(tmp_path: Path) -> list[Path]:
     return written
 
 
-def test_runs_that_have_ended_are_kept_and_shown(invoke: Invoke, runs: list[Path], tmp_path: Path) -> None:
+def test_runs_that_have_ended_are_kept_and_shown(
+    invoke: Invoke, runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = invoke("show", "history")
     assert done.exit_code == 0
     assert "6 measurements in results/history" in done.stdout
@@ -39,6 +41,9 @@ def test_runs_that_have_ended_are_kept_and_shown(invoke: Invoke, runs: list[Path
     assert "  portbench compare micropython-1.26.0 micropython-1.28.0 --workload ping_pong\n" in done.stdout
     assert len(list((tmp_path / "results" / "history").rglob("*.jsonl"))) == 6
     assert invoke("show", "history").stdout == done.stdout
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert invoke("show", "history").stdout.count(f"  portbench compare {names}\n") == 2
 
 
 @pytest.mark.slow

@@ -150,6 +150,8 @@ def test_a_part_of_the_list_alone(part: str, invoke: Invoke) -> None:
 
 def test_workloads_and_settings_are_whole_words_at_80_columns() -> None:
     found, out = inventory(), StringIO()
+    chips = {each["id"]: each["network"] for each in found["boards"]}
+    assert chips.items() >= {"RPI_PICO": None, "W5500_EVB_PICO": "W5500", "W5100S_EVB_PICO": "W5100S"}.items()
     show_workloads(Console(file=out, width=80), found)
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80

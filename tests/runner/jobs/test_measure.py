@@ -110,6 +110,8 @@ def test_an_absent_board_ends_the_rows_of_its_kind_and_any_other_fault_ends_all(
     assert ends(rows, options, {1: BROKEN}) == ([4, 1], BROKEN, ["1 closed"])
     named = [replace(each, device="usb:1") for each in rows]
     assert ends(named, options, {1: LOST}) == ([4, 1], LOST, ["1 closed"])
+    two = [replace(rows[0], device="usb:1"), replace(rows[1], device="usb:2")]
+    assert ends(two, options, {}) == ([1, 2], None, ["1 2 closed"]), "one after the other"
 
 
 def test_boards_side_by_side_have_a_bench_each_and_end_with_the_first_fault(ends: Ends) -> None:

@@ -180,6 +180,8 @@ def test_a_call_leads_to_a_beginning(caller: int, function: int) -> None:
     code[1400 + 2 * function : 1402 + 2 * function] = b"\x00\xbf"
     code[1100:1104] = bl(1100, 1400 + 2 * function)
     assert call_targets(bytes(code), FLASH_BASE) == [FLASH_BASE + 1400 + 2 * function], "called twice"
+    code[1103] &= 0xEF  # BLX, to code that this core does not have
+    assert call_targets(bytes(code), FLASH_BASE) == []
 
 
 def library(order: str) -> bytes:

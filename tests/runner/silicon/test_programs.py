@@ -103,7 +103,7 @@ class ClientBoard:
     def took_ms(self, monkeypatch: pytest.MonkeyPatch) -> float:
         monkeypatch.setattr(programs, "_switched_on", lambda image, definition: self)
         entry = catalogue.load().get("circuitpython-9.1.4")
-        code, libraries = b'server = "192.168.1.247"', {"lib/driver.py": b"1"}
+        code, libraries = b'server = "192.168.1.247"  # 192.168.1.247', {"lib/driver.py": b"1"}
         definition = board_definition("W5500_EVB_PICO")
         return programs.client_ms(entry, Path("an.uf2"), definition, code, "192.168.1.247:5000", libraries, 420)
 
@@ -111,7 +111,7 @@ class ClientBoard:
 def test_a_client_calls_the_simulated_pc_which_echoes(monkeypatch: pytest.MonkeyPatch) -> None:
     board = ClientBoard("debug\r\n" * 3000 + "Total ti", "me: 80905", "\r\nDone\r\n")
     assert board.took_ms(monkeypatch) == 80905.0
-    assert board.files == {"lib/driver.py": b"1", "code.py": b'server = "192.168.50.1"'}
+    assert board.files == {"lib/driver.py": b"1", "code.py": b'server = "192.168.50.1"  # 192.168.50.1'}
     port, turnaround_us, part = board.served
     conversation = part.service()()
     assert (port, turnaround_us) == (5000, 420)

@@ -1,13 +1,17 @@
 """The check against silicon without an image: faults, the summary, and the output of published programs."""
 
+from collections.abc import Callable
 from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from portbench.results.silicon import FigureSet
+from portbench.results.silicon import FigureSet, Script
 from portbench.runner.silicon.check import Silicon
 from portbench.runner.silicon.compare import Report, compare, faults, summary, within
 from portbench.runner.silicon.table import show
@@ -62,6 +66,53 @@ def test_a_row_is_measured_with_the_sets_settings() -> None:
     )
     (found,) = Silicon(lambda _: None)._row(few).findings
     assert found.value == 8636
+
+
+@pytest.mark.engine
+def test_each_method_is_measured_by_its_own_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    from portbench.runner.silicon import check, guests, printed, programs, sends
+
+    told = list[object]()
+
+    def stand_in(answer: object) -> Callable[..., object]:
+        return lambda *given, **named: (told.append((*given[-2:], *named.values())), answer)[1]
+
+    script = Script(file="t/a.py", url="https://a", sha256="0" * 64, licence="MIT")
+    store: Any = SimpleNamespace(obtain=lambda entry: SimpleNamespace(path=Path("an.uf2"), sha256="1", entry=entry))
+    monkeypatch.setattr(check, "driver_files", lambda names, _: {name: name.encode() for name in names})
+    monkeypatch.setattr(check, "library_files", lambda version, _: {"lib.py": bytes([version])})
+    monkeypatch.setattr(sends, "Sends", dict)
+    monkeypatch.setattr(check, "pinned_content", lambda pinned, *_: pinned.url.encode())
+    for module, name, answer in (
+        (programs, "times_ms", {"a": 4.0}),
+        (programs, "score", 5.0),
+        (programs, "client_ms", 6.0),
+        (sends, "mbit_s", 7.0),
+        (guests, "figures", {"a": 8.0, "b": 1.0}),
+        (printed, "figures", {"a": 9.0, "b": 1.0}),
+    ):
+        monkeypatch.setattr(module, name, stand_in(answer))
+    one = figures(a=2.0).model_copy(update={"scale": 10.0, "libraries": 9, "server": "10.0.0.1:7"})
+    for method, settings, value in (
+        ("script", (), 4.0),
+        ("perf_bench", (), 5.0),
+        ("client", ("turnaround_us=70",), 60.0),
+        ("sends", ("spi_mhz=10", "block=9", "drain=1"), 70.0),
+        ("guest", (), 8.0),
+        ("image", (), 9.0),
+    ):
+        scripts = (script,) if method in ("script", "client") else ()
+        set_of = one.model_copy(update={"method": method, "settings": settings, "scripts": scripts})
+        report = Silicon(lambda _: None, store).measure(set_of)
+        assert [found.value for found in report.findings] == [value], (method, report.skipped)
+    assert told == [
+        (b"https://a", {"a": 2.0}),
+        (b"perf_bench/benchrun", "circuitpython-pico-9.1.4: a"),
+        ({"lib.py": b"\t"}, 70),
+        (Path("an.uf2"), {"spi_mhz": 10, "block": 9, "drain": 1}, 0),
+        ("RPI_PICO", 0),
+        (Path("an.uf2"), "RPI_PICO"),
+    ]
 
 
 def test_one_step_of_what_was_published_is_no_difference() -> None:

@@ -160,7 +160,10 @@ def test_one_time_line_for_perfetto(recorded: tuple[RunRecording, Path, IPv4Addr
     """Every slice lies in the recording and ends in its turn. A pin is a counter, as in CircuitPython's tests."""
     recording, network = recorded[0], EVB.network
     assert network is not None
-    tracks, _ = packets(perfetto_file(recording, network.intn_pin, "message"))
+    file = perfetto_file(recording, network.intn_pin, "message")
+    flags = [packet.sequence_flags for packet in Trace.FromString(file).packet]
+    assert flags == [1, *[2] * (len(flags) - 1)]
+    tracks, _ = packets(file)
     assert {"core 0", "INTn", "W5500", "messages", "board to PC", "PC to board"} <= set(tracks)
     start_ns, end_ns = round(recording.start_us * 1000), round(recording.end_us * 1000)
     for each in tracks.values():

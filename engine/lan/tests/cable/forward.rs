@@ -126,6 +126,18 @@ fn without_a_rule_nothing_is_polled_and_with_one_the_board_is_undisturbed() {
 }
 
 #[test]
+fn the_first_connection_makes_polls_frequent() {
+    let mut lan = Lan::new(LanConfig::default());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _stream = dial(listener.local_addr().unwrap());
+    lan.forward(0, HostSocket::Tcp(listener), to(80)).unwrap();
+    let poll = lan.next_event().unwrap();
+    let frames = frames_until(&mut lan, poll + 50 * PS_PER_US);
+    assert_eq!((frames.len(), lan.connections().len()), (1, 1), "it asks for the board's hardware address");
+    assert_eq!(lan.next_event(), Some(poll + 100 * PS_PER_US));
+}
+
+#[test]
 fn bytes_pass_both_ways_and_each_ends_its_half() {
     let (mut board, handle, mut stream) = open();
     let data = pattern(300_000);
@@ -160,17 +172,19 @@ fn bytes_pass_both_ways_and_each_ends_its_half() {
 
 #[test]
 fn a_program_that_ends_before_the_board_has_answered_is_still_connected() {
-    let mut board = new_board();
-    let handle = listen(&mut board, 80);
-    let address = forward_tcp(&mut board, own(80));
-    let mut stream = dial(address);
-    stream.write_all(b"hello").unwrap();
-    drop(stream);
-    // The board's first frame contains its address.
-    board.lan.from_board(0, &arp(1, BOARD, PC));
-    wait(&mut board, "both", |board| {
-        board.tcp(handle).recv_queue() == 5 && board.tcp(handle).state() == tcp::State::CloseWait
-    });
+    for said in [&b"hello"[..], b""] {
+        let mut board = new_board();
+        let handle = listen(&mut board, 80);
+        let address = forward_tcp(&mut board, own(80));
+        let mut stream = dial(address);
+        stream.write_all(said).unwrap();
+        drop(stream);
+        // The board's first frame contains its address.
+        board.lan.from_board(0, &arp(1, BOARD, PC));
+        wait(&mut board, "both", |board| {
+            board.tcp(handle).recv_queue() == said.len() && board.tcp(handle).state() == tcp::State::CloseWait
+        });
+    }
 }
 
 #[test]
@@ -378,20 +392,21 @@ fn program(address: SocketAddr) -> UdpSocket {
     program
 }
 
-/// Echoes from the board until it has received `count` datagrams.
-fn echo(board: &mut Board, handle: SocketHandle, count: usize) {
-    let mut seen = 0;
+/// Echoes from the board until it has received `count` datagrams; returns where they came from.
+fn echo(board: &mut Board, handle: SocketHandle, count: usize) -> Vec<udp::UdpMetadata> {
+    let mut seen = Vec::new();
     wait(board, "the datagrams", |board| {
         let socket = board.sockets.get_mut::<udp::Socket>(handle);
         while let Ok((data, metadata)) = socket.recv() {
             let data = data.to_vec();
             socket.send_slice(&data, metadata).unwrap();
-            seen += 1;
+            seen.push(metadata);
         }
-        seen >= count
+        seen.len() >= count
     });
     let later = board.now + PS_PER_MS;
     board.run_to(later);
+    seen
 }
 
 #[test]
@@ -414,20 +429,41 @@ fn datagrams_pass_both_ways_and_programs_are_distinguished() {
     wait(&mut board, "the drop", |board| board.lan.forward_stats(rule).unwrap().datagrams_dropped == 1);
     let stats = board.lan.forward_stats(rule).unwrap();
     assert_eq!((stats.datagrams_to_board, stats.datagrams_from_board), (4, 4));
+    // Without its rule a pair's port of the PC is closed, and nothing is polled.
+    programs[0].send(b"x").unwrap();
+    let port = echo(&mut board, handle, 1)[0];
+    assert!(board.lan.end_forward(board.now, rule) && !board.lan.end_forward(board.now, rule));
+    assert_eq!(board.lan.next_event(), None);
+    let log = board.lan.log_frames(9);
+    board.sockets.get_mut::<udp::Socket>(handle).send_slice(b"y", port).unwrap();
+    let later = board.now + PS_PER_MS;
+    board.run_to(later);
+    assert!(board.lan.take_log(&log).iter().any(|seen| seen.to_board && seen.frame[23] == 1), "no ICMP");
 }
 
 #[test]
 fn udp_programs_are_bounded_and_forgotten() {
     let (mut board, handle, _, address) = udp_open();
     let programs: Vec<UdpSocket> = (0..80).map(|_| program(address)).collect();
+    let mut ports = Vec::new();
     for program in &programs {
         program.send(b"x").unwrap();
-        echo(&mut board, handle, 1);
+        ports.extend(echo(&mut board, handle, 1));
     }
     let mut data = [0; 2];
     for program in &programs {
         assert_eq!(program.recv(&mut data).unwrap(), 1);
+        program.set_nonblocking(true).unwrap();
     }
+    // The programs that have been silent for longest are gone.
+    let mut reached = Vec::new();
+    for (program, port) in programs.iter().zip(ports) {
+        board.sockets.get_mut::<udp::Socket>(handle).send_slice(b"y", port).unwrap();
+        let later = board.now + PS_PER_MS;
+        board.run_to(later);
+        reached.push(program.recv(&mut data).is_ok());
+    }
+    assert!(reached.iter().enumerate().all(|(index, &reached)| reached == (index >= 16)), "{reached:?}");
     // Datagrams to an unused address of the board, or from another device, reach no program.
     let late = board.now + 121 * PS_PER_S;
     board.run_to(late);
@@ -435,7 +471,6 @@ fn udp_programs_are_bounded_and_forgotten() {
     socket.send_slice(b"late", (IpAddress::Ipv4(PC), 40_000)).unwrap();
     let later = board.now + 10 * PS_PER_MS;
     board.run_to(later);
-    programs[79].set_nonblocking(true).unwrap();
     assert_eq!(programs[79].recv(&mut data).unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 

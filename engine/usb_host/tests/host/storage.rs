@@ -249,6 +249,11 @@ fn impossible_requests_are_refused_at_once() {
     assert!(matches!(host.request_read(0, 0, 0), Err(StorageError::Unaligned { .. })));
     assert!(matches!(host.request_write(0, 0, vec![0; 100]), Err(StorageError::Unaligned { .. })));
     assert_eq!(host.request_read(0, 0, u64::MAX), Err(StorageError::TooLarge));
+    let most = 16 * MIB;
+    assert!(matches!(host.request_write(0, 0, vec![0; most]), Err(StorageError::OutOfRange { .. })));
+    assert_eq!(host.request_write(0, 0, vec![0; most + 512]), Err(StorageError::TooLarge));
+    let [read, more] = [0, 1].map(|more| host.request_read(0, 0, (most / 512) as u64 + more));
+    assert!(matches!(read, Err(StorageError::OutOfRange { .. })) && more == Err(StorageError::TooLarge));
     for _ in 0..64 {
         host.request_read(0, 0, 1).unwrap();
     }
