@@ -131,11 +131,11 @@ pub(super) struct Shared {
     pub(super) enter: Code,
     /// The code to jump to.
     pub(super) rest: Code,
-    /// Where it is entered.
+    /// The instructions at which it is entered.
     pub(super) roots: Vec<usize>,
-    /// Where a block without an entry leads.
+    /// The way of a jump to no block.
     pub(super) no_block: u64,
-    /// Where a run ends whose state is written back.
+    /// The end of a run whose state is written back.
     pub(super) abandon: u64,
     /// The routines' functions.
     pub(super) routines: HashMap<u64, (u32, Kind)>,
@@ -143,7 +143,7 @@ pub(super) struct Shared {
     pub(super) called: u32,
 }
 
-/// What is known at a place in the code.
+/// The state of the code's values at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
     source: Source,
