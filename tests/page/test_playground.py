@@ -37,7 +37,8 @@ BROWSERS: Final = ("chromium", "firefox")
 DONE: Final = "Done. The run file is for portbench show and portbench compare."
 MOST_MB: Final = 128
 
-pytestmark = [pytest.mark.slow, pytest.mark.engine, pytest.mark.timeout(1800)]  # the build is in the first test
+# The build is in the first test, and waits until cargo has compiled all other tests: half an hour on a slow machine.
+pytestmark = [pytest.mark.slow, pytest.mark.engine, pytest.mark.timeout(3000)]
 
 
 @pytest.fixture(scope="session")
