@@ -97,7 +97,7 @@ fuzz:
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-cyw43 --test host fuzz -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-parts --package portbench-rp batch -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp --lib batch -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-rp --test chip rp2040::translated::a_loop -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$$(($(STEPS) / 1000)) PORTBENCH_FUZZ_SEED=$(SEED) \
@@ -110,7 +110,7 @@ fuzz:
 fuzz-today fuzz-lib fuzz-chip: SEED := $(shell date +%Y%m%d)
 fuzz-today: fuzz-lib fuzz-chip
 
-fuzz-lib: PROGRAMS_OF := --lib --test batches
+fuzz-lib: PROGRAMS_OF := --lib
 fuzz-chip: PROGRAMS_OF := --test chip
 fuzz-lib fuzz-chip:
 	@$(call need_cargo)

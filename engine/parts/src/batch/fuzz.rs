@@ -1,5 +1,5 @@
 //! Deferred batches compared with one event per edge: two chips with the same accesses in the same cycles must agree in
-//! everything observable.
+//! everything observable. Each chip's crate runs it.
 
 use super::Batches;
 use chip::sys::watcher;
