@@ -77,7 +77,7 @@ impl Lowering<'_> {
     }
 
     /// Pushes 1 if the number that is popped has its sign bit, else 0.
-    pub(super) fn sign(&mut self, wide: bool) {
+    fn sign(&mut self, wide: bool) {
         self.constant(0, wide);
         sized!(self, wide, i32_lt_s, i64_lt_s);
     }
@@ -124,7 +124,7 @@ impl Lowering<'_> {
     }
 
     /// Pushes the result that ZF and SF follow from.
-    pub(super) fn push_result(&mut self) -> bool {
+    fn push_result(&mut self) -> bool {
         match self.state.source {
             Source::Difference(wide) => {
                 self.operands(wide);
@@ -143,7 +143,7 @@ impl Lowering<'_> {
     }
 
     /// Pushes ZF.
-    pub(super) fn push_zero(&mut self) {
+    fn push_zero(&mut self) {
         match self.state.source {
             Source::Difference(wide) => {
                 self.operands(wide);
@@ -160,7 +160,7 @@ impl Lowering<'_> {
     }
 
     /// Pushes OF.
-    pub(super) fn push_overflow(&mut self) {
+    fn push_overflow(&mut self) {
         let (wide, subtracts) = match self.state.source {
             Source::Nothing | Source::Logic(_) => {
                 self.op().i32_const(0);

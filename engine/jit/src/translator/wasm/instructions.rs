@@ -162,7 +162,7 @@ impl Lowering<'_> {
     }
 
     /// Jumps to the block whose number is popped.
-    pub(super) fn dispatch(&mut self) {
+    fn dispatch(&mut self) {
         let next = self.next;
         self.op().local_set(next);
         if let Some(depth) = self.depth(Frame::Dispatch) {
@@ -183,7 +183,7 @@ impl Lowering<'_> {
     }
 
     /// Returns from the function; `abandoned`: the run has ended.
-    pub(super) fn ret(&mut self, abandoned: bool) -> Option<()> {
+    fn ret(&mut self, abandoned: bool) -> Option<()> {
         match self.kind {
             Kind::Blocks => self.get(RAX, false),
             Kind::Engine => _ = self.op().i32_const(abandoned.into()),
@@ -197,7 +197,7 @@ impl Lowering<'_> {
     }
 
     /// Calls a routine, which may return ZF by EAX.
-    pub(super) fn call(&mut self, to: u64) -> Option<()> {
+    fn call(&mut self, to: u64) -> Option<()> {
         let &(function, kind) = self.shared.routines.get(&to)?;
         for register in kind.takes() {
             self.get(register, WIDE.contains(&register));
@@ -217,11 +217,11 @@ impl Lowering<'_> {
     }
 
     /// Returns the local of a value on the stack.
-    pub(super) fn on_stack(&self, depth: usize) -> Option<u32> {
+    fn on_stack(&self, depth: usize) -> Option<u32> {
         (depth < STACK).then(|| self.stack + depth as u32)
     }
 
-    pub(super) fn mov(&mut self, i: &Instruction) -> Option<()> {
+    fn mov(&mut self, i: &Instruction) -> Option<()> {
         let size = bytes(i);
         if let Some(place) = self.begin(i) {
             match i.op1_kind() {
@@ -236,7 +236,6 @@ impl Lowering<'_> {
         (size >= 4).then_some(())?;
         match i.op1_kind() {
             OpKind::Register => {
-                let wide = size == 8 && wide;
                 self.get(number(i.op1_register()), wide);
                 self.set(to, wide)
             }
@@ -255,7 +254,7 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn extend(&mut self, i: &Instruction) -> Option<()> {
+    fn extend(&mut self, i: &Instruction) -> Option<()> {
         let (to, signed) = (number(i.op0_register()), i.mnemonic() != Mnemonic::Movzx);
         let wide = bytes(i) == 8;
         (wide == (i.mnemonic() == Mnemonic::Movsxd)).then_some(())?;
@@ -279,7 +278,7 @@ impl Lowering<'_> {
 
     // -- arithmetic
 
-    pub(super) fn sum(&mut self, i: &Instruction) -> Option<()> {
+    fn sum(&mut self, i: &Instruction) -> Option<()> {
         match i.mnemonic() {
             Mnemonic::Adc | Mnemonic::Sbb => self.sum_with_carry(i),
             mnemonic => self.sum_of(i, mnemonic != Mnemonic::Add, |this| this.second(i)),
@@ -287,12 +286,7 @@ impl Lowering<'_> {
     }
 
     /// Adds what `second` pushes to the first operand, or subtracts it.
-    pub(super) fn sum_of(
-        &mut self,
-        i: &Instruction,
-        subtracts: bool,
-        second: impl FnOnce(&mut Self) -> Option<()>,
-    ) -> Option<()> {
+    fn sum_of(&mut self, i: &Instruction, subtracts: bool, second: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         let (size, compares) = (bytes(i), i.mnemonic() == Mnemonic::Cmp);
         let wide = size == 8;
         (size >= 4 || compares).then_some(())?;
@@ -326,7 +320,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    pub(super) fn sum_with_carry(&mut self, i: &Instruction) -> Option<()> {
+    fn sum_with_carry(&mut self, i: &Instruction) -> Option<()> {
         (bytes(i) == 4).then_some(())?;
         self.carry_to_local();
         let inverted = self.state.carry == Carry::Inverted;
@@ -356,7 +350,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    pub(super) fn logic(&mut self, i: &Instruction) -> Option<()> {
+    fn logic(&mut self, i: &Instruction) -> Option<()> {
         let (size, tests) = (bytes(i), i.mnemonic() == Mnemonic::Test);
         let wide = size == 8;
         (size >= 4 || tests).then_some(())?;
@@ -390,7 +384,7 @@ impl Lowering<'_> {
     }
 
     /// Takes a bit of a register as the carry.
-    pub(super) fn bit(&mut self, register: usize, wide: bool, bit: u32) {
+    fn bit(&mut self, register: usize, wide: bool, bit: u32) {
         self.get(register, wide);
         self.constant(bit.into(), wide);
         if wide {
@@ -403,7 +397,7 @@ impl Lowering<'_> {
         self.state.carry = Carry::Local;
     }
 
-    pub(super) fn shift(&mut self, i: &Instruction) -> Option<()> {
+    fn shift(&mut self, i: &Instruction) -> Option<()> {
         let (to, size) = (number(i.op0_register()), bytes(i));
         let (wide, bits) = (size == 8, size * 8);
         let by_register = i.op1_kind() == OpKind::Register;
@@ -459,7 +453,7 @@ impl Lowering<'_> {
     }
 
     /// Divides RAX, with RDX, by a register: quotient and remainder.
-    pub(super) fn divide(&mut self, by: usize, signed: bool) -> Option<()> {
+    fn divide(&mut self, by: usize, signed: bool) -> Option<()> {
         (self.live == 0).then_some(())?;
         if !signed {
             self.get(RDX, true);
@@ -493,7 +487,7 @@ impl Lowering<'_> {
     }
 
     /// Lowers a jump, a move or the writing of a byte, on a condition.
-    pub(super) fn conditional(&mut self, i: &Instruction) -> Option<()> {
+    fn conditional(&mut self, i: &Instruction) -> Option<()> {
         let code = i.condition_code();
         let (holds, inverted) = match code {
             ConditionCode::ne => (ConditionCode::e, true),

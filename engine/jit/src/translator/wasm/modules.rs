@@ -2,8 +2,8 @@
 
 use iced_x86::{FlowControl, Instruction};
 use wasm_encoder::{
-    CodeSection, EntityType, ExportKind, ExportSection, FunctionSection, ImportSection, MemoryType, Module, RefType,
-    TableType, TypeSection, ValType,
+    CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection, ImportSection, MemoryType, Module,
+    RefType, TableType, TypeSection, ValType,
 };
 
 use super::super::mistakes::Mistakes;
@@ -35,8 +35,8 @@ pub(in super::super) struct Buffer {
     used: usize,
     links: Box<[usize]>,
     links_used: usize,
-    /// The code that blocks share, and its routines.
-    shared: Option<(Shared, Vec<(Code, Kind)>)>,
+    /// The code that blocks share, and its routines' functions.
+    shared: Option<(Shared, Vec<(Function, Kind)>)>,
     /// Blocks that are in no module yet.
     waiting: Vec<Code>,
     /// The function of each block, by its number less 1, of those in modules.
@@ -93,6 +93,7 @@ impl Buffer {
         rest.extend(part(cross_region_jump, miss));
         let root = |address: usize| rest.binary_search_by_key(&(address as u64), Instruction::ip).ok();
         let roots = [bail, leave, no_block, abandon, cross_region_jump].into_iter().map(root).collect::<Option<_>>();
+        let Some(roots) = roots else { return false };
         let keeping = [routines.miss, routines.touch, routines.port[0], routines.port[1]].map(|at| (at, Kind::Keeping));
         let engine = [routines.load, routines.store, routines.poll].into_iter().flatten();
         let engine = engine.chain([routines.execute]).map(|at| (at, Kind::Engine));
@@ -103,20 +104,22 @@ impl Buffer {
             code.truncate(end.map_or(0, |end| end + 1));
             Code::new(code)
         };
-        let routines = all.iter().enumerate();
+        let numbered = all.iter().enumerate();
         let shared = Shared {
             enter: Code::new(part(enter, cross_region_jump)),
-            roots: match roots {
-                Some(roots) => roots,
-                None => return false,
-            },
+            roots,
             rest: Code::new(rest),
             no_block: no_block as u64,
             abandon: abandon as u64,
-            routines: routines.map(|(number, &(at, kind))| (at as u64, (number as u32, kind))).collect(),
+            routines: numbered.map(|(number, &(at, kind))| (at as u64, (number as u32, kind))).collect(),
             called: TYPES.len() as u32,
         };
-        self.shared = Some((shared, all.iter().map(|&(at, kind)| (upto_return(at), kind)).collect()));
+        let function = |&(at, kind): &(usize, Kind)| {
+            let lowering = Lowering::new(kind, &shared, &Mistakes::default()).routine(&upto_return(at));
+            lowering.map(|function| (function, kind))
+        };
+        let Some(functions) = all.iter().map(function).collect() else { return false };
+        self.shared = Some((shared, functions));
         self.used = (self.used + code.len()).next_multiple_of(16);
         true
     }
@@ -169,7 +172,7 @@ impl Buffer {
         let type_index = |kind: Kind| TYPES.iter().position(|&other| other == kind).unwrap_or_default() as u32;
         for (routine, kind) in routines {
             functions.function(type_index(*kind));
-            code.function(&Lowering::new(*kind, shared, mistakes).routine(routine)?);
+            code.function(routine);
         }
         functions.function(type_index(Kind::Blocks));
         let (run, able) = Lowering::new(Kind::Blocks, shared, mistakes).blocks(blocks, first)?;

@@ -121,7 +121,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// Pushes the first operand, and returns its place if that is memory.
+    /// Pushes the first operand, from its `place` if that is memory.
     pub(super) fn first(&mut self, i: &Instruction, place: Option<Place>) -> Option<()> {
         let size = bytes(i);
         match place {
@@ -157,7 +157,7 @@ impl Lowering<'_> {
     }
 
     /// Extends a byte by its sign, which keeps the order of unsigned bytes, too.
-    pub(super) fn cut(&mut self, size: u32) -> Option<()> {
+    fn cut(&mut self, size: u32) -> Option<()> {
         match size {
             1 => _ = self.op().i32_extend8_s(),
             4 | 8 => {}
