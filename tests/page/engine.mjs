@@ -2,13 +2,10 @@
 //   node engine.mjs ENGINE.wasm ROM CLIENT.uf2 SETTINGS
 // First where modules may be compiled, as in a browser, then where they are refused.
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { load as loadModule } from "./load.mjs";
 
 const [wasm, rom, client, settings] = process.argv.slice(2);
-const entry = fileURLToPath(new URL("../../engine/web/page/engine.ts", import.meta.url));
-const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm", target: "es2022" });
-const { load } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+const { load } = await loadModule("engine");
 
 const { Module } = WebAssembly;
 const found = [];

@@ -1,22 +1,17 @@
 // Unit tests of the playground's modules, in Node without a browser: node --test modules.mjs
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import test from "node:test";
-import { build } from "esbuild";
+import { load as loadModule } from "./load.mjs";
 
+const STUB = {
+  name: "board",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/board\.js$/ }, () => ({ path: "board", namespace: "stub" }));
+    onLoad({ filter: /.*/, namespace: "stub" }, () => ({ contents: "export const Board = { load: () => globalThis.board };" }));
+  },
+};
 /** A module of the page. Its board, where it has one, is `globalThis.board`. */
-async function load(name) {
-  const stub = {
-    name: "board",
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /\/board\.js$/ }, () => ({ path: "board", namespace: "stub" }));
-      onLoad({ filter: /.*/, namespace: "stub" }, () => ({ contents: "export const Board = { load: () => globalThis.board };" }));
-    },
-  };
-  const entry = fileURLToPath(new URL(`../../engine/web/page/${name}.ts`, import.meta.url));
-  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm", target: "es2022", plugins: [stub] });
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
-}
+const load = (name) => loadModule(name, [STUB]);
 
 test("SPI's clock and data have the mode's polarity and phase", async () => {
   const { clock, data } = await load("wave");
