@@ -1,7 +1,9 @@
 //! Predecoding of ARMv6-M Thumb instructions (ARMv6-M Architecture Reference Manual, chapter A5).
 
+use bytemuck::Zeroable;
+
 /// Instruction kinds, with operands in [`Op`]: `a` is usually Rd/Rt, `b` Rn, `c` Rm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// Not predecoded yet, or beyond the end of a region.
@@ -129,7 +131,7 @@ impl Kind {
 }
 
 /// One predecoded instruction. Nothing in it depends on its address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
 pub struct Op {
     pub(crate) kind: Kind,
     pub(crate) a: u8,

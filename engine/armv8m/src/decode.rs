@@ -1,9 +1,11 @@
 //! Predecoding of Thumb instructions (Armv8-M Architecture Reference Manual, chapter C2).
 
+use bytemuck::Zeroable;
+
 macro_rules! kinds {
     ($($alu:ident $flagged:ident),* ; $($other:ident),* $(,)?) => {
         /// Instruction kinds, with operands in [`Op`]: `a` is usually Rd/Rt, `b` Rn, `c` Rm.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
         #[repr(u8)]
         pub enum Kind {
             /// Not predecoded yet, or beyond the end of a region.
@@ -73,7 +75,7 @@ pub(crate) const SECOND_HALF: u32 = 1 << 15;
 pub(crate) const FLAGS_SHIFT: u32 = 16;
 
 /// One predecoded instruction. Nothing in it depends on its address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
 pub struct Op {
     pub kind: Kind,
     /// [`flag`].

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+
 use crate::bus::Master;
 use crate::map::Map;
 
@@ -9,8 +11,8 @@ use crate::map::Map;
 pub trait Architecture: 'static {
     /// The core that executes it.
     type Core;
-    /// A predecoded instruction; its default is one that is not decoded yet.
-    type Op: Copy + Default + PartialEq;
+    /// A predecoded instruction; one whose bytes are zeros is not decoded yet.
+    type Op: Copy + PartialEq + Zeroable;
     /// The translated code of its instructions.
     type Translated: Translations;
 }

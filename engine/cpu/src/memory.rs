@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use bytemuck::{Zeroable, zeroed_vec};
 use chip::mcu::Contents;
 use chip::xip_cache::XipCache;
 use sim::snapshot::{self, Torn, save_bytes, saved_bytes};
@@ -110,7 +111,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             flash: vec![0xff; flash_size],
             translation: None,
             reach: M::FLASH.bytes,
-            ops: vec![A::Op::default(); M::FLASH_OPS + flash_size / 2 + 1],
+            ops: zeroed_vec(M::FLASH_OPS + flash_size / 2 + 1),
             code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
             decoded: vec![0; flash_size / PAGE / 64 + 1],
             reserved: [None; 2],
@@ -127,7 +128,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         let mut translated = B::Translated::new::<M>(self.flash.len());
         translated.reach_flash(self.code_bytes() as usize);
         Memory {
-            ops: vec![B::Op::default(); self.ops.len()],
+            ops: zeroed_vec(self.ops.len()),
             code: vec![false; self.code.len()],
             decoded: vec![0; self.decoded.len()],
             reserved: [None; 2],
@@ -365,7 +366,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             return;
         }
         // A 32-bit instruction is predecoded in its first halfword's slot.
-        self.ops[slots.start - usize::from(at >= 2)..slots.end].fill(A::Op::default());
+        self.ops[slots.start - usize::from(at >= 2)..slots.end].fill(A::Op::zeroed());
         if bytes == PAGE {
             self.decoded[word] &= !bit;
         }
@@ -579,7 +580,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         // The word's two halfwords, and a 32-bit instruction that starts just before.
         let first = slot.saturating_sub(1).max(M::SRAM_OPS);
         let last = (slot + 1).min(M::SCRATCH_OP - 2);
-        self.ops[first..=last].fill(A::Op::default());
+        self.ops[first..=last].fill(A::Op::zeroed());
         // Up to four bytes are written at once.
         self.translated.forget(slot);
         self.translated.forget(slot + 1);
@@ -593,7 +594,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         let first = M::SRAM_OPS + granule * slots;
         // A 32-bit instruction may start just before.
         let decoded = &self.ops[first.saturating_sub(1).max(M::SRAM_OPS)..(first + slots).min(M::SCRATCH_OP)];
-        self.code[granule] = decoded.iter().any(|&op| op != A::Op::default())
+        self.code[granule] = decoded.iter().any(|&op| op != A::Op::zeroed())
             || self.translated.reaches(first..first + slots)
             || self.reserved.into_iter().flatten().any(reserves);
     }

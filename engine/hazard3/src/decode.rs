@@ -1,7 +1,9 @@
 //! The decoder: halfwords to predecoded instructions. A 16-bit instruction becomes its 32-bit equivalent.
 
+use bytemuck::Zeroable;
+
 /// An instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
 #[repr(u8)]
 #[rustfmt::skip]
 pub enum Kind {
@@ -28,7 +30,7 @@ pub enum Kind {
 }
 
 /// A predecoded instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
 pub struct Op {
     pub kind: Kind,
     /// The destination, [`NOWHERE`] for x0. Of a store, the register with the data. [`WIDE`]: 32 bits.

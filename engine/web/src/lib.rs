@@ -8,6 +8,8 @@
 
 mod app;
 mod machines;
+#[cfg(target_arch = "wasm32")]
+mod memory;
 mod page;
 mod ping_pong;
 
