@@ -1,14 +1,17 @@
-//! Memory for large tables that start as zeros: pages of their own, of which a browser takes from its PC only those that
-//! are written to.
+//! Memory for large tables that start as zeros: separate pages, of which a browser takes from its PC only those that are
+//! written to.
 //!
 //! Rust's allocator writes the zeros itself, also to pages that have them.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::arch::wasm32::memory_grow;
 use std::cell::RefCell;
+use std::slice;
 
 const PAGE: usize = 1 << 16;
-/// Fewest bytes of a table that gets its own pages.
+/// Words in a page of the PC's memory.
+const PC_PAGE: usize = 4096 / size_of::<u64>();
+/// Fewest bytes of a table that gets separate pages.
 const LARGE: usize = 8 * PAGE;
 /// Most runs of pages. A board has about ten tables of that size.
 const RUNS: usize = 64;
@@ -35,10 +38,11 @@ impl Pages {
         let fits = |run: &&mut Run| !run.used && (bytes..=2 * bytes).contains(&run.bytes);
         if let Some(run) = runs.iter_mut().filter(fits).min_by_key(|run| run.bytes) {
             run.used = true;
-            let start = run.start as *mut u8;
             // SAFETY: the run is in the module's memory, and was given back.
-            unsafe { start.write_bytes(0, bytes) };
-            return Some(start);
+            let words = unsafe { slice::from_raw_parts_mut(run.start as *mut u64, run.bytes / size_of::<u64>()) };
+            // Pages that were only read stay unwritten.
+            words.chunks_mut(PC_PAGE).filter(|page| page.iter().any(|&word| word != 0)).for_each(|page| page.fill(0));
+            return Some(run.start as *mut u8);
         }
         let run = runs.iter_mut().find(|run| run.bytes == 0)?;
         let pages = bytes.div_ceil(PAGE);
