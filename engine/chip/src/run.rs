@@ -36,9 +36,10 @@ pub trait Runs {
     /// Runs a core up to cycle `limit`. Returns true if the debugger stops the chip.
     fn run_core(&mut self, index: usize, limit: u64) -> bool;
 
-    /// Runs both cores to before cycle `end`, `index` ahead of the other where neither can tell. False: nothing was run.
-    fn run_ahead(&mut self, _index: usize, _end: u64) -> bool {
-        false
+    /// Runs both cores to before cycle `end`, `index` ahead of the other, as long as neither can tell. Returns up to which
+    /// cycle they should then take turns.
+    fn run_ahead(&mut self, _index: usize, _end: u64) -> u64 {
+        u64::MAX
     }
 
     /// Tells a core about lines that rose and about an event.
@@ -169,28 +170,20 @@ impl Runner {
                 self.last_rebase = cycles;
             }
             let mut limit = sys.clock.cycle_at(sys.next_due().min(until)).max(cycles + 1);
-            let other = cores[1 - index];
-            if other.running {
-                let looked_at = self.probed.next_sample != u64::MAX || sys.records();
-                if !looked_at && chip.run_ahead(index, limit) {
-                    continue;
-                }
-                // Core 0 runs first when both are at the same cycle.
-                limit = limit.min(other.cycles + u64::from(index == 0)).max(cycles + 1);
+            let sampled = PROBED && self.probed.next_sample != u64::MAX;
+            let both = cores[1 - index].running;
+            sys.events_until = if both || sampled { 0 } else { until };
+            let mut turns = cycles;
+            if both && !sampled && !sys.records() {
+                turns = chip.run_ahead(index, limit).min(limit).min(cycles + REBASE_CYCLES);
             }
-            if PROBED && self.probed.next_sample != u64::MAX {
+            if sampled {
                 self.sample(chip, cycles);
                 limit = limit.min(self.probed.next_sample).max(cycles + 1);
             }
             self.trace_cores(chip);
-            let sampled = PROBED && self.probed.next_sample != u64::MAX;
-            let stalled = *chip.stalled();
-            let sys = chip.sys_mut();
-            sys.events_until = if other.running || sampled { 0 } else { until };
-            let halted = chip.run_core(index, limit);
-            if index != 0 {
-                *chip.stalled() = stalled;
-            }
+            let (index, halted) =
+                if both { take_turns(chip, limit, turns) } else { (index, run_core(chip, index, limit)) };
             let accessed = chip.sys().now();
             let noticed = chip.sys_mut().noticed.take();
             if let Some(cycle) = noticed {
@@ -345,6 +338,33 @@ impl Runner {
             Some(request) => chip.carry_out(request, self.now),
             None => paused.then_some(RunEnd::Paused),
         }
+    }
+}
+
+/// Runs a core up to cycle `limit`. Returns true if the debugger stops the chip.
+fn run_core(chip: &mut impl Runs, index: usize, limit: u64) -> bool {
+    let stalled = *chip.stalled();
+    let halted = chip.run_core(index, limit);
+    if index != 0 {
+        *chip.stalled() = stalled;
+    }
+    halted
+}
+
+/// Runs both cores in the order of their instructions, at most to cycle `limit`. They take turns up to cycle `end`, or until
+/// one of them needs attention or sleeps. Returns the core that ran last, and whether the debugger stops the chip.
+fn take_turns(chip: &mut impl Runs, limit: u64, end: u64) -> (usize, bool) {
+    loop {
+        let [zero, one] = [0, 1].map(|core| chip.core(core).cycles);
+        let (index, cycles, other) = if zero <= one { (0, zero, one + 1) } else { (1, one, zero) };
+        // Core 0 runs first when both are at the same cycle.
+        let halted = run_core(chip, index, limit.min(other).max(cycles + 1));
+        let core = chip.core(index);
+        let sys = chip.sys_mut();
+        if halted || sys.attention || !core.running || core.cycles.min(other) >= end {
+            return (index, halted);
+        }
+        sys.cycle = core.cycles;
     }
 }
 

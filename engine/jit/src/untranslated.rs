@@ -38,6 +38,6 @@ pub fn run_ahead<A: Architecture, B: Bus<A>>(
     _: &mut B,
     _index: usize,
     _end: u64,
-) -> bool {
-    false
+) -> u64 {
+    u64::MAX
 }

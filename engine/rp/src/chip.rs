@@ -97,8 +97,11 @@ impl<F: Fabric, K: Kind<F>> Runs for Chip<F, K> {
     }
 
     #[inline]
-    fn run_ahead(&mut self, index: usize, end: u64) -> bool {
-        !self.probes.look() && K::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
+    fn run_ahead(&mut self, index: usize, end: u64) -> u64 {
+        if self.probes.look() {
+            return 0;
+        }
+        K::run_ahead(&mut self.cores, &mut self.mem, &mut self.bus, index, end)
     }
 
     #[inline]

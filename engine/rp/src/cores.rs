@@ -66,9 +66,10 @@ pub trait Kind<F: Fabric>: Architecture<Core: Snapshot + Send, Op: Send, Transla
     /// Runs a core up to cycle `limit`.
     fn run(core: &mut Self::Core, mem: &mut Memory<F, Self>, bus: &mut Bus<F>, limit: u64);
 
-    /// Runs both cores to before cycle `end`, `index` ahead where neither can tell. False: nothing was run.
-    fn run_ahead(_: &mut [Self::Core; 2], _: &mut Memory<F, Self>, _: &mut Bus<F>, _index: usize, _end: u64) -> bool {
-        false
+    /// Runs both cores to before cycle `end`, `index` ahead, as long as neither can tell. Returns up to which cycle they
+    /// should then take turns.
+    fn run_ahead(_: &mut [Self::Core; 2], _: &mut Memory<F, Self>, _: &mut Bus<F>, _index: usize, _end: u64) -> u64 {
+        u64::MAX
     }
 
     /// Tells a core about lines that rose and about an event.

@@ -105,7 +105,8 @@ where
     }
 }
 
-/// Runs both cores to before cycle `end`, core `index` ahead of the other. False: one of them needs the true order now.
+/// Runs both cores to before cycle `end`, core `index` ahead of the other, until one of them needs the true order. Returns up
+/// to which cycle they should then take turns.
 #[inline(never)]
 pub fn run_ahead<A, B>(
     cores: &mut [A::Core; 2],
@@ -113,19 +114,20 @@ pub fn run_ahead<A, B>(
     bus: &mut B,
     index: usize,
     end: u64,
-) -> bool
+) -> u64
 where
     A: Translate<Core: Accesses<A, B>>,
     B: Bus<A>,
 {
     let start = cores[index].cycles();
-    let Some(end) = end.checked_sub(LONGEST).filter(|&end| end > start + LONGEST) else { return false };
-    if start < mem.translated.ahead.next || bus.counted() != 0 || bus.sys().attention {
-        return false;
+    let never = mem.translated.off || bus.counted() != 0;
+    let Some(end) = end.checked_sub(LONGEST).filter(|&end| !never && end > start + LONGEST) else { return u64::MAX };
+    if start < mem.translated.ahead.next || bus.sys().attention {
+        return mem.translated.ahead.next;
     }
     for core in cores.iter() {
         if core.interrupted::<B::Map>() || !core.at_start() || block_at(mem, core.pc(), false, true).is_none() {
-            return false;
+            return start + LONGEST;
         }
     }
     let [zero, one] = cores;
@@ -161,5 +163,5 @@ where
     let gained = first.cycles() + second.cycles() - before;
     ahead.pause = if gained < 2 * LONGEST { (2 * ahead.pause).min(PAUSE) } else { 1 };
     ahead.next = first.cycles().min(second.cycles()) + ahead.pause - 1;
-    gained != 0
+    ahead.next
 }

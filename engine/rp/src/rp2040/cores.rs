@@ -48,7 +48,7 @@ impl Kind<Own> for V6m {
         core.run(mem, bus, limit);
     }
 
-    fn run_ahead(cores: &mut [Core; 2], mem: &mut Memory, bus: &mut Bus, index: usize, end: u64) -> bool {
+    fn run_ahead(cores: &mut [Core; 2], mem: &mut Memory, bus: &mut Bus, index: usize, end: u64) -> u64 {
         jit::run_ahead(cores, mem, bus, index, end)
     }
 

@@ -76,7 +76,7 @@ impl Kind<Own> for V8m {
         core.run(mem, bus, limit);
     }
 
-    fn run_ahead(cores: &mut [Self::Core; 2], mem: &mut Memory<Self>, bus: &mut Bus, index: usize, end: u64) -> bool {
+    fn run_ahead(cores: &mut [Self::Core; 2], mem: &mut Memory<Self>, bus: &mut Bus, index: usize, end: u64) -> u64 {
         armv8m::run_ahead(cores, mem, bus, index, end)
     }
 
