@@ -13,6 +13,8 @@ struct Disk {
     /// First block and data of every write.
     writes: Vec<(u64, Vec<u8>)>,
     reads: usize,
+    /// Writes of what is there already.
+    idle_writes: usize,
     /// Writes left before failures start.
     writes_left: Option<usize>,
 }
@@ -33,6 +35,7 @@ impl BlockDevice for Disk {
             *left -= 1;
         }
         let from = lba as usize * 512;
+        self.idle_writes += usize::from(self.bytes[from..from + buf.len()] == *buf);
         self.bytes[from..from + buf.len()].copy_from_slice(buf);
         self.writes.push((lba, buf.to_vec()));
         Ok(())
@@ -177,6 +180,7 @@ fn contents_are_written_first_then_fat_then_directories_reproducibly() {
         volume.write_file("lib/x.bin", &pattern(40_000, 1)).unwrap();
         disk.borrow_mut().writes.clear();
         volume.write_file("lib/x.bin", &pattern(60_000, 2)).unwrap();
+        assert_eq!(disk.borrow().idle_writes, 0);
         disk.take().writes
     };
     let writes = run();
