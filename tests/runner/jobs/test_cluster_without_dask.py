@@ -109,10 +109,12 @@ def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
     assert pickle.loads(job) == (rows[0], OPTIONS, [replace(image, file=None)], ["image.uf2"])
     assert client.closed == [(cluster.close, "ignore")]
     for cores, ahead in ((8, 32), (9, 36), (20, 39)):  # four times as many rows as cores, at most all
-        many = Client(cores)
+        many, left = Client(cores), 39
         for _, measured in on(many, image).rows(rows):
             if measured.status is Status.MEASURED:
+                assert len(many.running) == min(ahead, left)  # no worker waits while rows do
                 many.running.pop()
+                left -= 1
         assert many.most == ahead
 
 
