@@ -128,7 +128,10 @@ mod tests {
             assert!(dialled.iter().all(|dialled| dialled.stream.is_none() && dialled.syn == b"SYN"));
             assert_eq!((dialled.len(), bridge.dials.len()), (ended, 64 - ended));
             assert_eq!(bridge.next_poll(), 2 * first, "those that have just ended count");
+            // No route leads to a broadcast: the refusal is known before any time has passed.
             bridge.dials.clear();
+            bridge.dial(at(1), at(2), SocketAddr::from((Ipv4Addr::BROADCAST, 9)), b"SYN", first);
+            assert!(bridge.dials.drain(..).all(|dial| dial.connecting.is_none()));
             bridge.poll(2 * first, false).unwrap();
             assert_eq!(bridge.next_poll(), 2 * first + PS_PER_MS);
         }

@@ -199,7 +199,7 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
             file = self.images.obtain(of.entry).file
             assert file is not None and of.entry.path == file.path
             self.measured.append((of, file.path.read_bytes()))
-            fault = PortbenchError("broken") if self.options != OPTIONS else None
+            fault = OSError("broken") if self.options != OPTIONS else None
             return Outcome(row(2000, build="another"), Path(), fault)
 
         def pair(self) -> tuple[Any, Any]:
@@ -220,7 +220,7 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
         assert Row.model_validate_json(told).build == planned.entry.build
         assert [content for _, content in benches[0].measured] == [one, one, other] and len(benches) == 1
         changed = pickle.dumps((planned, OPTIONS.but(runs=7), [replace(image, file=None)], ["image.uf2"]))
-        with pytest.raises(PortbenchError, match=r"^broken$"):
+        with pytest.raises(OSError, match=r"^broken$"):  # costs its row alone
             cluster.run_job("ping_pong", build, changed, one)
         assert [each.closed for each in benches] == [True, False]
         partner = replace(planned, entry=replace(planned.entry, id="partner"))
