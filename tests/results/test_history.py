@@ -211,14 +211,19 @@ def test_a_page_has_the_newest_figures_of_the_runtimes_that_it_names() -> None:
         *measured("mp-1.28.0", 4000, version="1.28.0"),
         *measured("mp-1.26.0", 8000, version="1.26.0", days=1),
         *measured("mp-1.26.0", 2000, version="1.26.0", days=2),
+        *measured("mp-1.26.0", 4e6, version="1.26.0", profile=None),
         *measured("other", 1),
     ]
     text = filled(page, entries)
     assert filled(text, entries) == text and text.startswith("# A\n") and text.endswith("<!-- /figures -->\n\nb\n")
     lines = [line.split("|") for line in text.splitlines() if line.startswith("| Ping-pong")]
-    assert [[line[3].strip(), line[5].strip()] for line in lines] == [["1.26.0", "2000"], ["1.28.0", "1000"]]
+    assert [[cell.strip() for cell in line[3:6]] for line in lines] == [
+        ["1.26.0", "all", "1"],
+        ["1.26.0", "tuned", "2000"],
+        ["1.28.0", "tuned", "1000"],
+    ]
     assert "Measured 2026-01-02 and 2026-01-04 (emulated, W5500_EVB_PICO)." in text
-    assert "Nothing of it has been measured here." in filled(page, [])
+    assert "Nothing of it has been measured here." in filled(page.replace("mp-1.26.0", "a_b+c.d"), [])
 
 
 def test_runs_under_other_conditions_are_other_histories() -> None:

@@ -24,6 +24,7 @@ from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.explain import Facts, compared, explained
+from portbench.results.exports import exported
 from portbench.results.histories import table as history_table
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Layouts, Published, Row, RunFile, Sim
@@ -270,7 +271,9 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
         for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
             walk.note(name, OUTPUTS[name](*runs))
         walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
-    assert walk.checksum == "d71d4e58a43022b5"
+        told = [exported(runs[0], name) for name in ("bencher", "github-action-benchmark")]
+        walk.note([shortened(json.loads(text)) for files in told for text in files.values()])
+    assert walk.checksum == "184b54d6b69e7e53"
 
 
 def test_explanations_of_random_rows_are_as_recorded() -> None:

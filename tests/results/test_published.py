@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from portbench.boards import board_definition
 from portbench.errors import PortbenchError, UnknownName
 from portbench.firmware.catalogue import Family, FirmwareEntry, Profile
+from portbench.results.cells import beside
 from portbench.results.model import Published, Row, Status
 from portbench.results.published import nearest, published_of
+from portbench.results.stats import group_rows
 from portbench.results.table import tables
 from portbench.runner.collect import RowDraft
 from portbench.runner.plan import PlannedRow
@@ -179,3 +183,6 @@ def test_firmware_of_the_same_family_stands_in_with_its_version() -> None:
     assert (shown["silicon"], shown["ratio"]) == ("723 (2.0.0)", f"{1000 / 723.066:.2f}")
     for other in ({"board": "RPI_PICO"}, {"profile": "tuned"}, {"family": "native"}):
         assert nearest(PING_PONG, row(4000, **(of | other))) is None
+    published = [each.model_copy(update={"settings": 1}) for each in PING_PONG.published]
+    wrong: Any = Mock(wraps=PING_PONG, published=published, settings_type=PING_PONG.settings_type)
+    assert beside(group_rows([row(4000, **of)], "ping_pong", Where.EMULATED)[0], wrong) == ("", "")

@@ -60,12 +60,13 @@ def test_rows_that_differ_are_never_called_exact() -> None:
         ([("a", "x"), ("b", "x")], [("a", "1000"), ("b", "2000")]),
         ([("a", "x"), ("a", "y")], [("a", "1000", "2000")]),
         ([("a", "x"), ("b", "y")], [("a", "1000", "-"), ("b", "-", "2000")]),
+        ([("a", "x"), ("b", "")], [("a", "-", "1000"), ("b", "2000", "-")]),
         ([("a", "x")], []),
     ],
 )
 def test_a_matrix_has_two_values_across_or_two_runtimes(rows: list[tuple[str, str]], lines: list[Any]) -> None:
     measured = [
-        row(4000 / number, runtime=name, settings={"partner": partner})
+        row(4000 / number, runtime=name, settings={"partner": partner} if partner else {})
         for number, (name, partner) in enumerate(rows, 1)
     ]
     made = _crossed(group_rows(measured, "ping_pong", Where.EMULATED), "partner")

@@ -133,6 +133,8 @@ def test_one_who_may_not_is_told_how(monkeypatch: pytest.MonkeyPatch) -> None:
         await ping("10.0.0.2", PLAN)
 
     with pytest.raises(
-        PortbenchError, match=r"^ping 10\.0\.0\.2: not allowed on this PC .* net\.ipv4\.ping_group_range"
+        PortbenchError,
+        match=r"^ping 10\.0\.0\.2: not allowed on this PC \(Operation not permitted\); allow it with: sudo sysctl -w"
+        r" net\.ipv4\.ping_group_range='0 2147483647'$",
     ):
         asyncio.run(try_it())

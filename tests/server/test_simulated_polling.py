@@ -68,6 +68,16 @@ def test_refusals_are_no_failures_and_looks_do_not_move_the_next_attempt() -> No
     assert poll.refusals == 3 and load.calls.sessions() == [] and load.calls.fault is None and lan.closed == []
 
 
+def test_the_other_connections_follow_the_accepted_one_whenever_the_pc_looks() -> None:
+    lan = Lan()
+    poll, _ = polling(lan, connections=3, at_once=2)
+    poll.look(LEASED_US)
+    lan.calls[0][1].accept(1, "10.0.0.2:80", FIRST_US + 400.0)
+    for late_us in (500.0, 1900.0):
+        poll.look(FIRST_US + late_us)
+        assert lan.times_us == [FIRST_US, FIRST_US + 400.0 + DELAY_US]
+
+
 def test_silence_is_waited_for_until_the_pc_would_ask_again() -> None:
     lan = Lan()
     poll, load = polling(lan)

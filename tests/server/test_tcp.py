@@ -330,7 +330,8 @@ def test_a_servers_own_client_and_its_limits_of_time(monkeypatch: pytest.MonkeyP
     server._sessions.extend(Mock(turnaround_us=[each]) for each in (5.0, 7.0))
     assert server.turnaround() == Turnaround.of([5.0, 7.0])
     thread: Any = Mock()
-    server._loop, server._stop, server._thread = Mock(), Mock(), thread
+    ended = Mock(call_soon_threadsafe=Mock(side_effect=RuntimeError("Event loop is closed")))
+    server._loop, server._stop, server._thread = ended, Mock(), thread
     server.__exit__(KeyboardInterrupt, None, None)
     with pytest.raises(PortbenchError, match=r"^10\.0\.0\.1:7: the server did not stop within 5 s$"):
         server.__exit__(None, None, None)

@@ -98,3 +98,42 @@ impl Dial {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use sim::{PS_PER_MS, PS_PER_US};
+    use socket2::{Domain, Socket, Type};
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn at_most_64_connects_wait_and_each_has_its_time() {
+        // Linux drops the SYNs to a full queue of one, and connects wait.
+        let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
+        listener.listen(0).unwrap();
+        let host = listener.local_addr().unwrap().as_socket().unwrap();
+        let _full: Vec<_> = (0..4).map(|_| Connecting::start(host).unwrap()).collect();
+        let at = |port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port);
+        for connect_timeout_ms in [600_000, 0] {
+            let mut bridge = Bridge::new(BridgeConfig { connect_timeout_ms, ..BridgeConfig::new(Vec::new()) });
+            assert_eq!(bridge.next_poll(), PS_PER_MS);
+            for (from, to) in [(1, 1), (1, 2), (2, 1), (1, 1)].into_iter().chain((3..90).map(|from| (from, 1))) {
+                bridge.dial(at(from), at(to), host, b"SYN", 0);
+            }
+            let (first, ended) = (100 * PS_PER_US, if connect_timeout_ms == 0 { 64 } else { 0 });
+            assert_eq!((bridge.dials.len(), bridge.next_poll()), (64, first));
+            assert!(bridge.poll(first - 1, false).is_none());
+            let dialled = bridge.poll(first, false).unwrap();
+            assert!(dialled.iter().all(|dialled| dialled.stream.is_none() && dialled.syn == b"SYN"));
+            assert_eq!((dialled.len(), bridge.dials.len()), (ended, 64 - ended));
+            assert_eq!(bridge.next_poll(), 2 * first, "those that have just ended count");
+            // No route leads to a broadcast: the refusal is known before any time has passed.
+            bridge.dials.clear();
+            bridge.dial(at(1), at(2), SocketAddr::from((Ipv4Addr::BROADCAST, 9)), b"SYN", first);
+            assert!(bridge.dials.drain(..).all(|dial| dial.connecting.is_none()));
+            bridge.poll(2 * first, false).unwrap();
+            assert_eq!(bridge.next_poll(), 2 * first + PS_PER_MS);
+        }
+    }
+}

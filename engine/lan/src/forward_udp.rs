@@ -147,3 +147,33 @@ impl UdpForward {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_go_round_and_leave_out_those_in_use() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let mut forward = UdpForward::new(socket);
+        forward.next_port = LAST_PORT - 1;
+        let mut sockets = SocketSet::new(Vec::new());
+        let (board, mut stats) = (SocketAddrV4::new([192, 168, 50, 9].into(), 53), ForwardStats::default());
+        for program in 1..=4 {
+            forward.peer(&mut sockets, SocketAddrV4::new([127, 0, 0, 1].into(), program).into(), board, 0);
+            if program == 2 {
+                let buffer = || udp::PacketBuffer::new(vec![], vec![]);
+                let mut other = udp::Socket::new(buffer(), buffer());
+                other.bind(FIRST_PORT + 1).unwrap();
+                sockets.add(other);
+            }
+        }
+        let ports: Vec<_> = forward.peers.values().map(|peer| peer.port).collect();
+        assert_eq!(ports, [49_150, 49_151, 32_768, 32_770]);
+        assert!(ports.iter().all(|&port| forward.has_port(port)) && !forward.has_port(32_769));
+        assert!(!forward.read(&mut sockets, SILENT_PS - 1, Some(board), &mut stats) && forward.peers.len() == 4);
+        forward.read(&mut sockets, SILENT_PS, Some(board), &mut stats);
+        assert_eq!((forward.peers.len(), sockets.iter().count()), (0, 1));
+    }
+}

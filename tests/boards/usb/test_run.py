@@ -145,8 +145,9 @@ def test_a_board_has_the_options_that_it_was_given(boards: Boards) -> None:
 
 def test_only_one_at_a_time_has_a_board(boards: Boards) -> None:
     fake = boards()
-    with usb_board(fake), pytest.raises(BoardUnavailable, match="in use by another portbench"):
+    with usb_board(fake) as board, pytest.raises(BoardUnavailable) as said:
         usb_board(fake)
+    assert str(said.value) == f"{board.name}: in use by another portbench (process {os.getpid()})"
     assert not list(lock_dir().glob("*.pid"))
     usb_board(fake).close()
 

@@ -55,7 +55,9 @@ def test_the_drive_of_a_boot_loader_and_where_it_is_mounted(
         pc.mounts += [SimpleNamespace(device=f"/dev/{mounted}", mountpoint="/media/me/RPI-RP2")]
     there: dict[str, Any] = {"volume": Path("/media/me/RPI-RP2"), "volume_label": "RPI-RP2"} if mounted else {}
     assert SystemBus(tmp_path).devices() == [replace(LOADER, enumeration="1:9", **there)]
-    (drive,) = usb_drives(tmp_path)
+    device(tmp_path, "12-1", "2e8a", "0003", 2, ("sde",))  # of another root hub
+    drive, other = usb_drives(tmp_path)
+    assert (other.device.location, other.nodes) == ("12-1", ("/dev/sde1", "/dev/sde2", "/dev/sde"))
     assert drive.nodes == tuple(f"/dev/{name}" for name in ("sdb1", "sdb2", "sdc1", "sdc2", "sdb", "sdc"))
 
 

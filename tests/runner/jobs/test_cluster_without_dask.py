@@ -109,10 +109,12 @@ def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
     assert pickle.loads(job) == (rows[0], OPTIONS, [replace(image, file=None)], ["image.uf2"])
     assert client.closed == [(cluster.close, "ignore")]
     for cores, ahead in ((8, 32), (9, 36), (20, 39)):  # four times as many rows as cores, at most all
-        many = Client(cores)
+        many, left = Client(cores), 39
         for _, measured in on(many, image).rows(rows):
             if measured.status is Status.MEASURED:
+                assert len(many.running) == min(ahead, left)  # no worker waits while rows do
                 many.running.pop()
+                left -= 1
         assert many.most == ahead
 
 
@@ -197,7 +199,7 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
             file = self.images.obtain(of.entry).file
             assert file is not None and of.entry.path == file.path
             self.measured.append((of, file.path.read_bytes()))
-            fault = PortbenchError("broken") if self.options != OPTIONS else None
+            fault = OSError("broken") if self.options != OPTIONS else None
             return Outcome(row(2000, build="another"), Path(), fault)
 
         def pair(self) -> tuple[Any, Any]:
@@ -218,7 +220,7 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
         assert Row.model_validate_json(told).build == planned.entry.build
         assert [content for _, content in benches[0].measured] == [one, one, other] and len(benches) == 1
         changed = pickle.dumps((planned, OPTIONS.but(runs=7), [replace(image, file=None)], ["image.uf2"]))
-        with pytest.raises(PortbenchError, match=r"^broken$"):
+        with pytest.raises(OSError, match=r"^broken$"):  # costs its row alone
             cluster.run_job("ping_pong", build, changed, one)
         assert [each.closed for each in benches] == [True, False]
         partner = replace(planned, entry=replace(planned.entry, id="partner"))

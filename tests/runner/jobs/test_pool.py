@@ -75,6 +75,8 @@ class LeavesFiles:
     def measure(self, row: PlannedRow, watch: Any) -> Outcome:
         with (self._logs / "made").open("a") as made:
             made.write(f"{tempfile.mkdtemp()}\n")
+        # What the process starts must hear a Ctrl-C.
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
         if row.number == 2:
             os.kill(os.getpid(), signal.SIGKILL)
         return Outcome(point(float(row.number)).rows[0], Path())

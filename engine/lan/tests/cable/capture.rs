@@ -32,7 +32,7 @@ fn the_capture_has_the_times_of_a_capture_on_the_pc() {
     let file = Shared::default();
     let mut lan = Lan::new(LanConfig::default());
     lan.capture_into(Box::new(file.clone())).unwrap();
-    let start = 3 * PS_PER_S + 123_456;
+    let start = 3 * PS_PER_S + 123_789;
     lan.from_board(start, &arp(1, BOARD, PC));
     lan.advance(4 * PS_PER_S);
     lan.finish_capture().unwrap();

@@ -10,11 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::*;
-use lan::{ForwardTarget, HostSocket, Lan, LanConfig};
+use lan::{ForwardTarget, HostSocket, Lan, LanConfig, UdpEcho};
 use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SplitMix64};
 use smoltcp::iface::SocketHandle;
 use smoltcp::socket::{tcp, udp};
-use smoltcp::wire::IpAddress;
 use socket2::SockRef;
 
 const HOST_DEADLINE: Duration = Duration::from_secs(60);
@@ -317,11 +316,11 @@ fn many_connections_at_once_and_more_than_fit() {
     const CLIENTS: usize = 100;
     let mut board = Board::with_address(Lan::new(LanConfig { max_connections: 20, ..LanConfig::default() }));
     let mut servers: Vec<SocketHandle> = (0..CLIENTS).map(|_| listen(&mut board, 80)).collect();
-    let address = forward_tcp(&mut board, to(80));
+    let addresses = [forward_tcp(&mut board, to(80)), forward_tcp(&mut board, to(80))];
     let clients: Vec<_> = (0..CLIENTS)
         .map(|index| {
             thread::spawn(move || {
-                let mut stream = dial(address);
+                let mut stream = dial(addresses[index % 2]);
                 stream.write_all(&[index as u8]).unwrap();
                 stream.shutdown(Shutdown::Write).unwrap();
                 let mut back = Vec::new();
@@ -464,14 +463,151 @@ fn udp_programs_are_bounded_and_forgotten() {
         reached.push(program.recv(&mut data).is_ok());
     }
     assert!(reached.iter().enumerate().all(|(index, &reached)| reached == (index >= 16)), "{reached:?}");
-    // Datagrams to an unused address of the board, or from another device, reach no program.
-    let late = board.now + 121 * PS_PER_S;
-    board.run_to(late);
-    let socket = board.sockets.get_mut::<udp::Socket>(handle);
-    socket.send_slice(b"late", (IpAddress::Ipv4(PC), 40_000)).unwrap();
-    let later = board.now + 10 * PS_PER_MS;
+}
+
+/// Sends from the board's port to a pair's port of the PC; returns whether it reached the program at once.
+fn reaches(board: &mut Board, handle: SocketHandle, pair: udp::UdpMetadata, program: &UdpSocket) -> bool {
+    board.sockets.get_mut::<udp::Socket>(handle).send_slice(b"y", pair).unwrap();
+    let later = board.now + 3 * PS_PER_MS;
     board.run_to(later);
-    assert_eq!(programs[79].recv(&mut data).unwrap_err().kind(), ErrorKind::WouldBlock);
+    program.recv(&mut [0; 2]).is_ok()
+}
+
+#[test]
+fn a_pair_lives_two_minutes_after_its_last_datagram_of_either_direction() {
+    let (mut board, handle, rule, address) = udp_open();
+    let other = udp_socket(&mut board, 54);
+    let program = program(address);
+    program.send(b"x").unwrap();
+    let pair = echo(&mut board, handle, 1)[0];
+    program.recv(&mut [0; 2]).unwrap();
+    program.set_nonblocking(true).unwrap();
+    let port = pair.endpoint.port;
+    assert_eq!(port, 32_768 + address.port() % 16_384, "each rule begins at a port of its own");
+    let taken = board.lan.udp_listen(port, Box::new(UdpEcho)).unwrap_err().to_string();
+    assert_eq!(taken, format!("UDP port {port} of the simulated PC is in use: choose another one"));
+    for from in [handle, other, handle] {
+        let late = board.now + 119_990 * PS_PER_MS;
+        board.run_to(late);
+        assert!(reaches(&mut board, from, pair, &program), "also from another port of the board, as TFTP's");
+    }
+    // Another device sends as the board does.
+    let header = [&[0, 53][..], &port.to_be_bytes(), &[0, 9, 0, 0], b"z"].concat();
+    let foreign = ipv4(17, Ipv4Addr::new(192, 168, 50, 77), PC, &header);
+    board.lan.from_board(board.now, &ethernet(PC_MAC, 0x0800, &foreign));
+    let late = board.now + 120_003 * PS_PER_MS;
+    board.run_to(late);
+    assert!(!reaches(&mut board, handle, pair, &program));
+    let stats = board.lan.forward_stats(rule).unwrap();
+    assert_eq!((stats.datagrams_to_board, stats.datagrams_from_board), (1, 4));
+    // The program gets another pair, and a board that has moved gets the datagram.
+    let moved = Ipv4Addr::new(192, 168, 50, 8);
+    board.lan.end_forward(board.now, rule);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    program.connect(socket.local_addr().unwrap()).unwrap();
+    board.lan.forward(board.now, HostSocket::Udp(socket), own(53)).unwrap();
+    for place in [BOARD, moved] {
+        board.set_address(place);
+        board.lan.from_board(board.now, &arp(1, place, PC));
+        program.send(b"x").unwrap();
+        echo(&mut board, handle, 1);
+        assert_eq!(program.recv(&mut [0; 2]).unwrap(), 1, "{place}");
+    }
+}
+
+#[test]
+fn datagrams_make_polls_frequent_for_100_ms_and_32_pass_at_each() {
+    let (mut board, handle, rule, address) = udp_open();
+    let program = program(address);
+    let idle = |board: &mut Board| {
+        assert!(!board.lan.serves_host(board.now));
+        let before = board.lan.next_event().unwrap();
+        board.run_to(before);
+        assert_eq!(board.lan.next_event(), Some(before + PS_PER_MS));
+    };
+    let second = board.now + PS_PER_S;
+    board.run_to(second);
+    idle(&mut board);
+    program.send(b"x").unwrap();
+    let passed = |board: &Board| board.lan.forward_stats(rule).unwrap().datagrams_to_board;
+    wait(&mut board, "the datagram", |board| passed(board) == 1);
+    let polled = board.now;
+    board.run_to(polled + 99_999 * PS_PER_US);
+    assert!(board.lan.serves_host(board.now));
+    assert_eq!(board.lan.next_event(), Some(polled + 100 * PS_PER_MS));
+    board.run_to(polled + 100 * PS_PER_MS);
+    idle(&mut board);
+    let pair = board.sockets.get_mut::<udp::Socket>(handle).recv().unwrap().1;
+    assert!(reaches(&mut board, handle, pair, &program));
+    assert!(board.lan.serves_host(board.now), "the board's datagrams count, too");
+    assert!(board.lan.next_event().unwrap() <= board.now + 100 * PS_PER_US);
+    for _ in 0..70 {
+        program.send(b"x").unwrap();
+    }
+    let mut before = passed(&board);
+    wait(&mut board, "all", |board| {
+        let more = passed(board) - before;
+        before += more;
+        assert!(more <= 32, "{more} at one poll");
+        before == 71
+    });
+}
+
+#[test]
+fn programs_wait_for_a_board_in_a_queue_of_64() {
+    let mut board = Board::new(Lan::new(LanConfig { max_connections: 100, ..LanConfig::default() }));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let rule = board.lan.forward(0, HostSocket::Tcp(listener), own(80)).unwrap();
+    let programs: Vec<_> = (0..70).map(|_| dial(address)).collect();
+    let (mut taken, mut most) = (0, 0);
+    board.run_until(PS_PER_S, "64", |board| {
+        let now = board.lan.forward_stats(rule).unwrap().connections;
+        most = most.max(now - taken);
+        taken = now;
+        taken == 64
+    });
+    assert!(most <= 16, "{most} at one poll");
+    let later = board.now + PS_PER_S;
+    board.run_to(later);
+    assert_eq!(board.lan.forward_stats(rule).unwrap().connections, 64);
+    board.run_to(4 * PS_PER_S);
+    let stats = board.lan.forward_stats(rule).unwrap();
+    assert_eq!((stats.connections, stats.unreachable), (70, 64));
+    drop(programs);
+}
+
+/// Linux's limits, without polls of the host's sockets: the rule has ended.
+#[test]
+fn a_board_that_does_not_answer_has_63_s_and_one_that_does_not_close_600_s() {
+    let mut lan = Lan::new(LanConfig::default());
+    lan.from_board(0, &arp(1, BOARD, PC));
+    lan.advance(PS_PER_MS);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let _stream = dial(listener.local_addr().unwrap());
+    let rule = lan.forward(PS_PER_MS, HostSocket::Tcp(listener), to(80)).unwrap();
+    let mut called = 0;
+    while lan.connections().is_empty() {
+        called = lan.next_event().unwrap();
+        lan.advance(called);
+    }
+    lan.end_forward(called, rule);
+    for (after_s, open) in [(62, 1), (64, 0)] {
+        lan.advance(called + after_s * PS_PER_S);
+        assert_eq!(lan.connections().len(), open);
+        assert_eq!(lan.serves_host(called + after_s * PS_PER_S), open == 1);
+    }
+
+    let (mut board, handle, mut stream) = open();
+    stream.shutdown(Shutdown::Write).unwrap();
+    wait(&mut board, "FIN", |board| board.tcp(handle).state() == tcp::State::CloseWait);
+    let closed = board.now;
+    board.lan.end_forward(closed, 1);
+    for (after_s, open) in [(599, 1), (601, 0)] {
+        board.run_to(closed + after_s * PS_PER_S);
+        assert_eq!(board.lan.connections().len(), open);
+    }
+    assert_eq!(host_end(&mut board, &mut stream).unwrap_err().kind(), ErrorKind::ConnectionReset);
 }
 
 /// One connection of the fuzz test, with the data that each side has sent and received.

@@ -151,20 +151,25 @@ fn random_frames_take_the_recorded_ways() {
 }
 
 #[test]
-fn the_capture_at_the_pc_contains_each_frame_once() {
-    let file = Shared::default();
+fn a_capture_contains_each_frame_once_when_it_is_in_the_switch() {
+    let files = [Shared::default(), Shared::default()];
     let (mut near, mut far) = halves(LanConfig::default());
-    near.capture_into(Box::new(file.clone())).unwrap();
+    near.capture_into(Box::new(files[0].clone())).unwrap();
+    far.capture_into(Box::new(files[1].clone())).unwrap();
     far.from_board(0, &arp(1, BOARD, PC)); // flooded and answered
     near.from_board(PS_PER_MS, &frame([0xff; 6], OTHER_MAC, 60));
     run(&mut near, &mut far, 2 * PS_PER_MS);
-    near.finish_capture().unwrap();
-    let file = file.0.lock().unwrap();
-    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
-    let (mut at, mut times) = (24, Vec::new());
-    while at < file.len() {
-        times.push(Ps::from(word(at + 4)) * 1000);
-        at += 16 + word(at + 8) as usize;
+    far.from_trunk(3 * PS_PER_MS, frame([0xff; 6], OTHER_MAC, 60)); // which begins before
+    let expected = [SHORT, SHORT, PS_PER_MS + SHORT, 3 * PS_PER_MS];
+    for ((lan, file), count) in [near, far].iter_mut().zip(files).zip([3, 4]) {
+        lan.finish_capture().unwrap();
+        let file = file.0.lock().unwrap();
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+        let (mut at, mut times) = (24, Vec::new());
+        while at < file.len() {
+            times.push(Ps::from(word(at + 4)) * 1000);
+            at += 16 + word(at + 8) as usize;
+        }
+        assert_eq!(times, expected[..count]);
     }
-    assert_eq!(times, [SHORT, SHORT, PS_PER_MS + SHORT]);
 }

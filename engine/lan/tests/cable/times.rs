@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::*;
-use lan::{Lan, LanConfig, UdpApp, wire_time_ps};
+use lan::{BridgeConfig, BridgeRule, Lan, LanConfig, UdpApp, wire_time_ps};
 use sim::{AppReply, PS_PER_MS, PS_PER_US, Ps};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -113,7 +113,7 @@ fn udp_is_answered_after_the_turnaround_and_a_closed_port_by_icmp() {
 }
 
 #[test]
-fn an_answer_to_a_udp_broadcast_has_the_pcs_address() {
+fn a_udp_answer_has_the_address_that_was_asked_or_after_a_broadcast_the_pcs() {
     struct Answer;
     impl UdpApp for Answer {
         fn receive(&mut self, from: SocketAddrV4, data: &[u8], _: Ps) -> Option<Vec<u8>> {
@@ -121,16 +121,21 @@ fn an_answer_to_a_udp_broadcast_has_the_pcs_address() {
             Some(b"me".to_vec())
         }
     }
-    let mut lan = lan();
+    // By a bridge the PC has a second address.
+    let second = Ipv4Addr::new(192, 168, 50, 77);
+    let rule = BridgeRule { guest: SocketAddrV4::new(second, 80), host: "127.0.0.1:9".parse().unwrap() };
+    let mut lan = Lan::new(LanConfig { bridge: Some(BridgeConfig::new(vec![rule])), ..LanConfig::default() });
     introduce(&mut lan);
     lan.udp_listen(4000, Box::new(Answer)).unwrap();
-    for (index, address) in [Ipv4Addr::new(192, 168, 50, 255), Ipv4Addr::BROADCAST].into_iter().enumerate() {
+    let asked = [(Ipv4Addr::new(192, 168, 50, 255), PC), (Ipv4Addr::BROADCAST, PC), (PC, PC), (second, second)];
+    for (index, (address, answers)) in asked.into_iter().enumerate() {
         let udp = [&[0x30, 0x39, 0x0f, 0xa0, 0, 11, 0, 0][..], b"who"].concat();
         let start = PS_PER_MS * (index as u64 + 1);
-        lan.from_board(start, &ethernet([0xff; 6], 0x0800, &ipv4(17, BOARD, address, &udp)));
+        let to = if address == answers { PC_MAC } else { [0xff; 6] };
+        lan.from_board(start, &ethernet(to, 0x0800, &ipv4(17, BOARD, address, &udp)));
         let frames = frames_until(&mut lan, start + PS_PER_MS - 1);
         assert_eq!(frames.len(), 1);
-        assert_eq!((&frames[0].1[26..30], &frames[0].1[42..44]), (&PC.octets()[..], &b"me"[..]));
+        assert_eq!((&frames[0].1[26..30], &frames[0].1[42..44]), (&answers.octets()[..], &b"me"[..]));
     }
 }
 

@@ -208,3 +208,16 @@ fn configuration_is_locked_while_enabled_and_users_can_abort() {
     i.write(s, 0x14, Write::normal(0));
     assert_eq!(i.read(s, 0x14), 6);
 }
+
+#[test]
+fn each_clear_register_clears_its_bit_alone() {
+    let bits = [int::RX_UNDER, int::RX_OVER, int::TX_OVER, int::RD_REQ, int::TX_ABRT, int::RX_DONE];
+    let more = [int::ACTIVITY, int::STOP_DET, int::START_DET, int::GEN_CALL];
+    let all = bits.iter().chain(&more).fold(0, |all, bit| all | bit);
+    for (offset, bit) in (0x44..).step_by(4).zip(bits.into_iter().chain(more)).chain([(0x40, int::ALL)]) {
+        let (mut sys, mut i2c) = configured(0x50);
+        i2c.latched = all;
+        assert_eq!((i2c.read(&mut sys, offset), i2c.latched), (1, all & !bit), "0x{offset:02x}");
+        assert_eq!(i2c.read(&mut sys, offset), 0);
+    }
+}

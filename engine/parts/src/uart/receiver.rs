@@ -73,3 +73,30 @@ impl Receiver {
         Some(Character { levels, bits: samples })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_bit_is_low_in_its_middle_and_a_character_follows_a_mark() {
+        let mut receiver = Receiver::default();
+        let frame = Some((10, 3));
+        assert!(!receiver.line(0, false, frame), "no mark yet");
+        assert!(!receiver.line(1, true, None) && !receiver.line(2, false, frame), "it was off");
+        for (at, levels, heard) in [(10, [true, true, true], 0), (50, [false, true, true], 3), (90, [false; 3], 3)] {
+            receiver.line(at, true, frame);
+            assert!(receiver.line(at, false, frame));
+            let mut taken = Vec::new();
+            while receiver.due() != NEVER {
+                assert_eq!(receiver.due(), at + 10 + 20 * taken.len() as u64);
+                taken.push(receiver.sample(receiver.due(), levels[taken.len()]));
+            }
+            let sum = levels.iter().rev().fold(0, |sum, &high| sum << 1 | u32::from(high));
+            let character = Character { levels: sum, bits: 3 };
+            assert_eq!(taken.last().unwrap(), &(heard == 3).then_some(character));
+            assert_eq!(taken.len(), heard.max(1));
+        }
+        assert!(!receiver.line(200, false, frame), "the stop bit was low");
+    }
+}

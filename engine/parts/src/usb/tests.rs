@@ -329,6 +329,10 @@ fn three_idle_milliseconds_suspend_and_the_next_frame_resumes() {
     b.usb.host_reset(&mut b.sys);
     b.us(10_000);
     assert_eq!(b.r(reg::SIE_STATUS) & sie_status::SUSPENDED, 0, "SE0 is not idle");
+    let mut b = Bench::new();
+    b.us(4_000);
+    b.clear(reg::SIE_CTRL, sie_ctrl::PULLUP_EN);
+    assert_eq!(b.r(reg::SIE_STATUS) & sie_status::SUSPENDED, 0, "a bus without a device is not suspended");
 }
 
 #[test]

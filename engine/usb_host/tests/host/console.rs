@@ -195,6 +195,8 @@ fn a_1200_baud_touch_is_line_coding_then_dtr_low() {
     assert!(device.line_codings[1].0 < device.line_states[1].0);
     assert_eq!(device.line_states[1].1, 0);
     assert!(!host.state().console_open);
+    let taken = (0..70).take_while(|_| host.set_line_coding(LineCoding::baud(1200))).count();
+    assert_eq!(taken, 64);
 }
 
 #[test]

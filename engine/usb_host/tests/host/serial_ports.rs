@@ -3,7 +3,7 @@
 use crate::fake;
 
 use fake::{CONSOLE_IN, DATA_IN, Device, MS, pattern, run_to, run_until};
-use usb_host::{Event, HostConfig, LineCoding, UsbHost};
+use usb_host::{Event, HostConfig, LineCoding, ReadPolicy, UsbHost};
 
 fn packets(data: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     data.chunks(64).map(<[u8]>::to_vec)
@@ -110,4 +110,14 @@ fn functions_without_a_driver_are_named() {
         named,
         [("CDC-ACM", 0, true), ("mass storage", 2, true), ("CDC-ACM", 3, true), ("HID keyboard", 5, false)]
     );
+}
+
+#[test]
+fn bytes_that_the_second_port_loses_are_not_the_consoles() {
+    let mut config = HostConfig::default();
+    (config.console.read_policy, config.console.read_limit) = (ReadPolicy::Ring, 1000);
+    let (mut host, mut device) = (UsbHost::new(config), Device::composite(8));
+    device.to_data.extend(packets(&pattern(5000, 2)));
+    run_to(&mut host, &mut device, 700 * MS);
+    assert_eq!((host.serial(1).unwrap().unread(), host.state().console_dropped), (1000, 0));
 }

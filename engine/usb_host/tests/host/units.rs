@@ -99,6 +99,15 @@ fn requests_to_either_unit_fail_with_the_device() {
 }
 
 #[test]
+fn all_units_share_the_64_requests() {
+    let (mut host, _) = ready();
+    for request in 0..64 {
+        host.request_read(request % 2, 0, 1).unwrap();
+    }
+    assert_eq!([0, 1].map(|lun| host.request_read(lun, 0, 1)), [(); 2].map(|()| Err(StorageError::QueueFull)));
+}
+
+#[test]
 fn sixteen_units_are_the_most() {
     for (max_lun, units) in [(15, 16), (16, 1)] {
         let (mut host, mut device) = with_card(|_, device| device.max_lun = Some(max_lun));

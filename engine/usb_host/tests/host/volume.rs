@@ -196,6 +196,17 @@ fn contents_are_written_first_then_fat_then_directories_reproducibly() {
 }
 
 #[test]
+fn a_directory_that_stays_as_it_is_is_not_written() {
+    let (volume, disk) = mount(circuitpy());
+    for _ in 0..2 {
+        disk.borrow_mut().writes.clear();
+        volume.write_file("code.py", b"x").unwrap();
+    }
+    let blocks: usize = disk.borrow().writes.iter().map(|write| write.1.len() / 512).sum();
+    assert_eq!(blocks, 3, "the file, and two copies of the FAT");
+}
+
+#[test]
 fn a_lost_drive_says_how_far_the_file_got_and_flush_finishes_it() {
     let disk = Disk { writes_left: Some(1), ..circuitpy() };
     let (volume, disk) = mount(disk);
