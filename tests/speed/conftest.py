@@ -2,6 +2,10 @@
 
 import json
 import os
+import shutil
+import signal
+import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,16 +19,26 @@ from portbench.results.environment import describe_machine
 STARTED_UTC: Final = datetime.now(UTC).isoformat()
 LOAD_BEFORE: Final = os.getloadavg()[0]
 FIGURES: Final = pytest.StashKey[list[dict[str, Any]]]()
+PROFILES: Final = pytest.StashKey[dict[str, dict[str, float]]]()
+MOST_FUNCTIONS: Final = 12
 MISSED: Final = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--speed", action="store_true", help="measure for minutes, and require what each figure has to be")
     parser.addoption("--speed-json", type=Path, metavar="FILE", help="write the figures to FILE")
+    parser.addoption(
+        "--speed-profile", action="store_true", help="write to it what the CPU time went to, too (needs perf)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[FIGURES] = []
+    config.stash[PROFILES] = {}
+    if config.getoption("speed_profile", False) and (
+        shutil.which("perf") is None or not config.getoption("speed_json")
+    ):
+        raise pytest.UsageError("--speed-profile needs Linux's perf, and --speed-json FILE")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -68,10 +82,47 @@ def figure(request: pytest.FixtureRequest, short: bool) -> Callable[..., None]:
     return take
 
 
+def _shares(recorded: Path) -> dict[str, float]:
+    """The functions with most of the CPU time of this process and its children, in percent."""
+    command = (
+        "perf",
+        "report",
+        "-i",
+        recorded,
+        "--stdio",
+        "--no-children",
+        "-g",
+        "none",
+        "-F",
+        "overhead,symbol",
+        "-t\t",
+    )
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shares = Counter[str]()
+    for line in said.splitlines():
+        if line.strip() and not line.startswith("#"):
+            percent, symbol = line.split("\t", 1)
+            name = symbol.strip().partition("] ")[2]
+            # Translated code has no names.
+            shares["translated code" if name.startswith("0x") else name] += float(percent.strip().rstrip("%"))
+    return {name: round(percent, 2) for name, percent in shares.most_common(MOST_FUNCTIONS)}
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Fail a test only once all its figures are taken."""
-    yield
+    if item.config.getoption("speed_profile", False):
+        recorded = item.config.getoption("speed_json").with_suffix(".perf")
+        command = ("perf", "record", "--quiet", "-F", "199", "-p", str(os.getpid()), "-o", recorded)
+        with subprocess.Popen(command) as perf:
+            try:
+                yield
+            finally:
+                perf.send_signal(signal.SIGINT)
+        item.config.stash[PROFILES][item.nodeid] = _shares(recorded)
+        recorded.unlink()
+    else:
+        yield
     if missed := item.stash.get(MISSED, []):
         pytest.fail("\n".join(missed), pytrace=False)
 
@@ -94,4 +145,5 @@ def pytest_terminal_summary(config: pytest.Config) -> None:
     )
     if (file := config.getoption("speed_json")) is not None:
         document = {"started_utc": STARTED_UTC, "load_before": LOAD_BEFORE, "machine": machine.model_dump(mode="json")}
-        file.write_text(json.dumps(document | {"figures": figures}, indent=1) + "\n", encoding="utf-8")
+        document |= {"figures": figures, "profiles": config.stash[PROFILES]}
+        file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

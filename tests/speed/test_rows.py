@@ -18,6 +18,7 @@ WHOLE: Final = [
     ("wiznet-hardwired", "tuned", "ping_pong", {"below_s": 2}),
     ("micropython-1.26.0", "tuned", "ping_pong", {}),
     ("micropython-1.26.0", "as-published", "ping_pong", {}),
+    *(("micropython-1.26.0", "tuned", name, {}) for name in ("http", "bulk", "duplex")),
     ("circuitpython-9.1.4", "as-published", "ping_pong", {"below_s": 60}),
 ]
 """Runtime, profile and workload, and its bound."""
