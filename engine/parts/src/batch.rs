@@ -152,6 +152,8 @@ pub trait Batches {
         }
         if id == Self::DMA {
             self.move_words_by_now();
+            // One by one, their requests came while this event was due, which serves them.
+            self.involved().sys.cancel(id);
         }
         if matches!(Self::pins_of(id), Use::None | Use::Written) {
             return true;

@@ -513,8 +513,9 @@ fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
     [pair.0[0].events, pair.0[1].events]
 }
 
-/// Programs that showed mistakes which the first ones do not: IN that reads a part of the peer's pins.
-const SHOWED: [u64; 1] = [4 << 32 | 1437];
+/// Programs that showed mistakes which the first ones do not: IN that reads a part of the peer's pins, and a request that
+/// comes just before an event of DMA.
+const SHOWED: [u64; 2] = [4 << 32 | 1437, 7105 << 32 | 1931];
 
 /// Random programs, configurations, peers, DMA and accesses. `PORTBENCH_FUZZ_PROGRAMS`: their number;
 /// `PORTBENCH_FUZZ_SEED`. Panics where batches differ from single events.
