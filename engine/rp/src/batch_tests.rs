@@ -113,5 +113,5 @@ macro_rules! tests {
     };
 }
 
-tests!(rp2040, 1);
-tests!(rp2350, 1);
+tests!(rp2040, 110_411);
+tests!(rp2350, 114_153);
