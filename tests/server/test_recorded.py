@@ -145,9 +145,15 @@ def part(walk: Walk) -> Part:
 
 def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its server, its connections to the board, its search for the board, its pings and its network faults."""
-    channels: Any = lambda *server: lambda: Channel(Loud(), lambda now_us: int(now_us / 1e6), *server)  # noqa: E731
+    channels: Any = lambda *server: lambda: Channel(loud(), lambda now_us: int(now_us / 1e6), *server)  # noqa: E731
     monkeypatch.setattr("portbench.server.simulated_pc._channels", channels)
     walk = Walk(1)
+
+    def loud() -> Loud:
+        peer = Loud()
+        peer.server_name = walk.pick((None, "pc.test"))  # type: ignore[assignment]
+        return peer
+
     for _ in range(200):
         lan: Any = Lan(walk)
         pc = SimulatedPc(lan, walk.pick((None, 4711, 4711)), 200.0, part(walk), walk.pick((None, lan, lan)))
@@ -170,7 +176,7 @@ def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
             if (polling := pc.polling) is not None:
                 walk.note(polling.taken, polling.has_address, polling.refusals, str(polling.board))
         walk.note(*map(asdict, pc.sessions()))
-    assert walk.checksum == "608dc83fe7d85eb3"
+    assert walk.checksum == "fda2d62313fcf38d"
 
 
 def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +193,7 @@ def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.Monke
     for _ in range(200):
         refusal = walk.pick((None,) * 9 + ("turned away",))
         bench = made(limit=walk.pick((None, 2, 5)), refusal=refusal, max_bytes=walk.pick((30, 100)))
+        sessions = list[tuple[Session, dict[str, Any]]]()
         for _ in range(walk.pick((2, 5, 20))):
             now_s = bench.now_s + walk.pick((0, 0.01, 0.5, 1, 5, 29, 31))
             match walk.pick(range(30)):
@@ -202,10 +209,12 @@ def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.Monke
                     walk.note(bench.until(now_s))
                 case _:
                     walk.note(bench.say(walk.pick(WORDS.split(b",")), now_s))
+            sessions.append((told := bench.recording.session(), asdict(told)))
             walk.note(bench.connection.silent_since_s, bench.connection.closing, bench.connection.address)
         bench.connection.connection_lost(walk.pick((None, OSError(1, "gone"))))
         walk.note([handle.cancel.called for *_, handle in bench.timers], len(bench.ended), bench.conversation.was_lost)
         walk.note(bench.until(bench.now_s + 500), asdict(bench.recording.session()))
+        assert all(asdict(session) == told for session, told in sessions), "a record stays as it was taken"
     assert walk.checksum == "52f46b817f8cfc2a"
 
 
