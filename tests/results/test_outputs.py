@@ -285,7 +285,7 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
 
 
 def test_damaged_runs_are_refused_as_recorded() -> None:
-    """Of a whole run file any part is replaced; the reason names it."""
+    """Replace any part of a whole run file: the reason names it."""
     walk, refused = Walk(9), 0
     kinds: tuple[Any, ...] = (None, -1, 0, 1e9, "", "x", "a\nb", True, [], {}, [1.5], {"a": 1})
     text = to_json(EVERYTHING.model_copy(update={"rows": [*EVERYTHING.rows[::3], *BEFORE.rows[:1]]}))

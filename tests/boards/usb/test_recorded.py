@@ -282,7 +282,7 @@ def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 
 def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What a board's drive says, how it is mounted and written to, the user's files, and the list of boards."""
+    """A board's drive is read, mounted and written to, the user's files are saved, and boards are listed."""
     walk = Walk(8)
     pick = walk.pick
     ids = (DEFINITION.volumes.bootloader_board_id, DEFINITION.circuitpython_id, "other")

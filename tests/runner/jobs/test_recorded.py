@@ -1,4 +1,4 @@
-"""Random rows that end in any way: their order, what is told of them, and what ends all, as recorded."""
+"""Random rows that end in any way: their order, their reports, and the end of all, as recorded."""
 
 import pickle
 import queue
