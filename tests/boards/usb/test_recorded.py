@@ -300,6 +300,8 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
     contents = (b"", b"1", b'print("PORTBENCH"', b'x\nprint("PORTBENCH "', b"a" * 70_000)
     banner = "Adafruit CircuitPython 9.1.4 on 2024-09-17; W5500-EVB-Pico with rp2040\r\n"
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(port, "permission_fix", str)
+    monkeypatch.setattr(files.LibraryMissing, "unless_found", lambda *_: None)
     for number in range(300):
         drive = Path(f"{number}")
         drive.mkdir()
@@ -357,7 +359,7 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
         walk.note(lock_name(found))
         code = pick((errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ENOENT, errno.ENXIO, errno.EIO))
         noted(walk, port._explain, "/dev/gone", "b", OSError(code, "why"))
-    assert walk.checksum == "eac4063f908b5bab"
+    assert walk.checksum == "a59b06434ed5c693"
 
 
 def fails(error: Exception) -> Callable[..., None]:
