@@ -18,21 +18,24 @@ import pytest
 from rich.console import Console
 
 from portbench.results import boards_beside, publish
+from portbench.results.answer import flash
 from portbench.results.attribution import CAUSES
 from portbench.results.compare import compare
 from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.explain import Facts, compared, explained
-from portbench.results.exports import exported
+from portbench.results.exports import exported, formats
 from portbench.results.histories import table as history_table
 from portbench.results.histories.store import entries_of
-from portbench.results.model import Layouts, Published, Row, RunFile, Sim
+from portbench.results.model import Git, Layouts, Published, Row, RunFile, Sim
 from portbench.results.page import parts
 from portbench.results.page.pinout import BoardPicture, HeaderPin
 from portbench.results.shipped import without_samples
-from portbench.results.storage import to_json
+from portbench.results.stats import group_rows
+from portbench.results.storage import StorageError, parse, to_json
 from portbench.results.table import terminal
+from portbench.where import Where
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import START, missing, other_row, row, run_of
@@ -271,9 +274,35 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
         for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
             walk.note(name, OUTPUTS[name](*runs))
         walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
-        told = [exported(runs[0], name) for name in ("bencher", "github-action-benchmark")]
-        walk.note([shortened(json.loads(text)) for files in told for text in files.values()])
-    assert walk.checksum == "184b54d6b69e7e53"
+        measured = runs[0].model_copy(update={"git": Git(revision="0123456789abcdef", dirty=True)})
+        told = [exported(measured, name) for name in formats()]
+        walk.note([(path, shortened(json.loads(text))) for files in told for path, text in files.items()])
+        for groups in (
+            group_rows(runs[0].rows, workload, where) for workload in ("ping_pong", "far_away") for where in Where
+        ):
+            walk.note(flash(groups), [(shortened(asdict(each.value)), each.unstable, each.firmware) for each in groups])
+    assert walk.checksum == "7f0b8fd2430752eb"
+
+
+def test_damaged_runs_are_refused_as_recorded() -> None:
+    """Replace any part of a whole run file: the reason names it."""
+    walk, refused = Walk(9), 0
+    kinds: tuple[Any, ...] = (None, -1, 0, 1e9, "", "x", "a\nb", True, [], {}, [1.5], {"a": 1})
+    text = to_json(EVERYTHING.model_copy(update={"rows": [*EVERYTHING.rows[::3], *BEFORE.rows[:1]]}))
+    for _ in range(1500):
+        at = document = json.loads(text)
+        key = walk.pick(sorted(at))
+        while at[key] and isinstance(at[key], dict | list) and walk.pick((True, True, True, False)):
+            at = at[key]
+            key = walk.pick(sorted(at) if isinstance(at, dict) else range(len(at)))
+        at[key] = walk.pick(kinds)
+        try:
+            walk.note(to_json(parse(json.dumps(document), Path("a.json"))))
+        except StorageError as error:
+            refused += 1
+            walk.note(str(error))
+    assert 500 < refused < 1400
+    assert walk.checksum == "0c4a755958f40534"
 
 
 def test_explanations_of_random_rows_are_as_recorded() -> None:

@@ -5,14 +5,18 @@ from dataclasses import asdict
 from ipaddress import IPv4Address
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from portbench.errors import PortbenchError
 from portbench.server import connection as connection_module
+from portbench.server import icmp, tcp
 from portbench.server.simulated_pc import Part, SimulatedPc
+from portbench.server.tls import openssl
 from portbench.server.tls.channel import Channel
-from portbench.workloads import LoadGenerator, NetworkFault, Ping
+from portbench.server.tls.identities import identities
+from portbench.workloads import LoadGenerator, NetworkFault, Ping, Session, workload
 from portbench.workloads.conversation import LISTENING_PREFIX, Requests
 from tests.server.test_connection import Bench, Obeying
 from tests.server.test_connection import made as made
@@ -141,9 +145,15 @@ def part(walk: Walk) -> Part:
 
 def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its server, its connections to the board, its search for the board, its pings and its network faults."""
-    channels: Any = lambda *server: lambda: Channel(Loud(), lambda now_us: int(now_us / 1e6), *server)  # noqa: E731
+    channels: Any = lambda *server: lambda: Channel(loud(), lambda now_us: int(now_us / 1e6), *server)  # noqa: E731
     monkeypatch.setattr("portbench.server.simulated_pc._channels", channels)
     walk = Walk(1)
+
+    def loud() -> Loud:
+        peer = Loud()
+        peer.server_name = walk.pick((None, "pc.test"))  # type: ignore[assignment]
+        return peer
+
     for _ in range(200):
         lan: Any = Lan(walk)
         pc = SimulatedPc(lan, walk.pick((None, 4711, 4711)), 200.0, part(walk), walk.pick((None, lan, lan)))
@@ -166,7 +176,7 @@ def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
             if (polling := pc.polling) is not None:
                 walk.note(polling.taken, polling.has_address, polling.refusals, str(polling.board))
         walk.note(*map(asdict, pc.sessions()))
-    assert walk.checksum == "608dc83fe7d85eb3"
+    assert walk.checksum == "fda2d62313fcf38d"
 
 
 def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,6 +193,7 @@ def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.Monke
     for _ in range(200):
         refusal = walk.pick((None,) * 9 + ("turned away",))
         bench = made(limit=walk.pick((None, 2, 5)), refusal=refusal, max_bytes=walk.pick((30, 100)))
+        sessions = list[tuple[Session, dict[str, Any]]]()
         for _ in range(walk.pick((2, 5, 20))):
             now_s = bench.now_s + walk.pick((0, 0.01, 0.5, 1, 5, 29, 31))
             match walk.pick(range(30)):
@@ -198,8 +209,86 @@ def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.Monke
                     walk.note(bench.until(now_s))
                 case _:
                     walk.note(bench.say(walk.pick(WORDS.split(b",")), now_s))
+            sessions.append((told := bench.recording.session(), asdict(told)))
             walk.note(bench.connection.silent_since_s, bench.connection.closing, bench.connection.address)
         bench.connection.connection_lost(walk.pick((None, OSError(1, "gone"))))
         walk.note([handle.cancel.called for *_, handle in bench.timers], len(bench.ended), bench.conversation.was_lost)
         walk.note(bench.until(bench.now_s + 500), asdict(bench.recording.session()))
+        assert all(asdict(session) == told for session, told in sessions), "a record stays as it was taken"
     assert walk.checksum == "52f46b817f8cfc2a"
+
+
+def test_whom_a_server_has_room_for_and_what_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections that come, speak, fall silent and go, and datagrams; without sockets."""
+    walk = Walk(2)
+    pick = walk.pick
+    kinds = (None, SimpleNamespace(receive=lambda by, data: [(5.0, by.encode()), (7e6, data)]))
+    for _ in range(200):
+        told = list[Session]()
+        server = tcp.WorkloadServer(workload("ping_pong"), max_clients=pick((1, 2, 4)), on_session=told.append)
+        now = SimpleNamespace(us=0.0)
+        monkeypatch.setattr(server, "_clock_us", lambda now=now: now.us)
+        timers = list[tuple[float, Callable[..., None], tuple[Any, ...]]]()
+
+        def at(when_s: float, call: Callable[..., None], *words: Any, timers: Any = timers) -> Any:
+            timers.append((when_s, call, words))
+            return SimpleNamespace(cancel=lambda: walk.note("cancelled", when_s))
+
+        loop = SimpleNamespace(
+            time=lambda now=now: now.us / 1e6,
+            call_at=at,
+            call_later=lambda after_s, *words, now=now, at=at: at(now.us / 1e6 + after_s, *words),
+            call_soon=lambda call, *words: call(*words),
+        )
+        monkeypatch.setattr(connection_module, "time", SimpleNamespace(monotonic=loop.time))
+        monkeypatch.setattr("asyncio.get_running_loop", lambda loop=loop: loop)
+        port = tcp._UdpPort(lambda: pick(kinds), server._newest_of)
+        sends: Any = Mock(
+            sendto=lambda *words: walk.note("sent", *words), is_closing=lambda: pick((True, *(False,) * 9))
+        )
+        port.connection_made(sends)
+        for _ in range(30):
+            now.us += pick((1.0, 1e5, 4e6, 9e6))
+            server.limit, server._stopping = pick((None, 2)), pick((False,) * 30 + (True,))
+            what, alive = (
+                pick(("new", "new", "say", "say", "say", "gone", "udp", "udp", "due")),
+                [*server._active.values()],
+            )
+            if what == "new":
+                transport = Mock(write=lambda data: walk.note(data), abort=lambda: walk.note("abort"))
+                peer = (pick(("10.0.0.9", "10.0.0.8")), server.accepted)
+                transport.get_extra_info = lambda name, peer=peer: peer if name == "peername" else Mock()
+                server._connection().connection_made(transport)
+            elif what == "say" and alive:
+                pick(alive).data_received(pick((b"1", b"12", b"-1", b"x")))
+            elif what == "gone" and alive:
+                pick(alive).connection_lost(pick((None, OSError(1, "gone"))))
+            elif what == "udp":
+                port.datagram_received(pick((b"a", b"b")), (pick(("10.0.0.9", "10.0.0.8", "10.0.0.7")), 5000))
+            elif timers:
+                when_s, call, words = timers.pop(0)
+                now.us = max(now.us, when_s * 1e6)
+                call(*words)
+            found = [server.announced(1), server.connected(1), server.active_clients, server.turnaround()]
+            walk.note(what, found, [each.closing for each in server._active.values()], server._newest_of("10.0.0.9"))
+        walk.note(*map(asdict, told), told == server.sessions())
+        try:
+            walk.note(len(server.wait_sessions(3, 0)))
+        except PortbenchError as error:
+            walk.note(str(error))
+    assert walk.checksum == "c34ff4b6c8ba37a1"
+
+
+def test_echo_requests_names_of_suites_and_identities() -> None:
+    walk = Walk(3)
+    for _ in range(400):
+        packet = icmp._request(walk.pick((0, 7, 65_535)), walk.pick((0, 1, 56, 1472)))
+        damaged = bytearray(walk.pick((b"", bytes([0x45]) + bytes(19), bytes([0x46]) + bytes(23))) + packet)
+        damaged[-len(packet)] = walk.pick((0, 0, 8))
+        damaged[int(len(damaged) * walk.pick((0.0, 0.3, 0.6, 0.9)))] ^= walk.pick((0, 0, 1, 255))
+        walk.note(packet, [icmp._answered(bytes(damaged[: walk.pick((7, 9999))]), owns) for owns in (True, False)])
+        rest = walk.pick(("AES128-GCM-SHA256", "AES256-SHA384", "AES128-CCM8", "CHACHA20-POLY1305", "RC4-MD5"))
+        walk.note(openssl._standard_name(f"{walk.pick(('ECDHE-RSA', 'TLS_AES', 'DHE-ECDSA'))}-{rest}"))
+    for each in identities():
+        walk.note(each.name, len(each.chain.certificates), each.version, each.client_root is None)
+    assert walk.checksum == "da1e2adf7a160672"

@@ -169,5 +169,16 @@ mod tests {
             thread::yield_now();
         }
         assert!(reads.join().unwrap().unwrap() == data);
+        // Nor is what the sockets hold lost with the stream of a program that has ended.
+        let mut program = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut host = HostStream::new(listener.accept().unwrap().0).unwrap();
+        program.shutdown(Shutdown::Write).unwrap();
+        host.ended = true;
+        host.rest.extend(&data[..400_000]);
+        if host.linger() {
+            drop(host);
+            let mut got = Vec::new();
+            assert_eq!(program.read_to_end(&mut got).unwrap(), 400_000);
+        }
     }
 }

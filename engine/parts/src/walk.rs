@@ -4,58 +4,70 @@
 use crate::UsbPort;
 use crate::clocks::Clocks;
 use crate::dma::{Dma, DmaBus};
+use crate::i2c::I2c;
 use crate::interpolator::Interpolator;
 use crate::io_bank0::IoBank0;
 use crate::io_qspi::IoQspi;
 use crate::pads_bank0::PadsBank0;
 use crate::pads_qspi::PadsQspi;
+use crate::passing::Reached;
 use crate::pio::Pio;
 use crate::pll::Pll;
 use crate::psm::Psm;
 use crate::pwm::Pwm;
 use crate::resets::Resets;
 use crate::rosc::Rosc;
-use crate::testing::{self, PIN_MASK, PWM, TIMER, USB, WATCHDOG, event};
+use crate::spi::Spi;
+use crate::testing::{self, PIN_MASK, PWM, TIMER, USB, WATCHDOG, dreq, event, irq};
 use crate::timer::Timer;
+use crate::uart::Uart;
 use crate::usb::Usb;
 use crate::watchdog::Watchdog;
-use crate::wires::{ClocksWires, DmaWires, IoWires, PioWires, PwmWires, TimerWires, UsbWires, Version, WatchdogWires};
+use crate::wires::{
+    ClocksWires, DmaWires, IoWires, PioWires, PwmWires, SerialWires, TimerWires, UsbWires, Version, WatchdogWires,
+};
+use crate::xip_stream::XipStream;
 use crate::xosc::Xosc;
 use chip::sys::watcher;
+use chip::xip_cache::XipCache;
 use chip::{Alias, BusFault, Event, Peripheral, Sys, World, Write};
-use sim::{PS_PER_US, SplitMix64, UsbBus};
+use sim::{PS_PER_US, Snapshot, SplitMix64, UsbBus};
 
-/// Inverts what SPI sends; on I2C it acknowledges two addresses and half of the bytes.
+/// Inverts what SPI sends; on I2C it acknowledges two addresses and half of the bytes. Second: the event.
 #[derive(Default)]
-struct Outside(u64);
+struct Outside(u64, u8);
 
 impl World for Outside {
-    fn spi_frame(&mut self, _: &mut Sys, _: usize, mosi: u16, bits: u8) -> u16 {
-        self.0 += u64::from(mosi) + u64::from(bits);
+    fn spi_frame(&mut self, _: &mut Sys, unit: usize, mosi: u16, bits: u8) -> u16 {
+        self.0 += u64::from(mosi) + u64::from(bits) + unit as u64;
         !mosi
     }
 
-    fn uart_byte(&mut self, _: &mut Sys, _: usize, byte: u8) {
-        self.0 += u64::from(byte);
+    fn uart_byte(&mut self, _: &mut Sys, unit: usize, byte: u8) {
+        self.0 += u64::from(byte) + unit as u64;
     }
 
-    fn i2c_start(&mut self, _: &mut Sys, _: usize, address: u16, read: bool) -> bool {
-        self.0 += u64::from(address) + u64::from(read);
+    fn i2c_start(&mut self, _: &mut Sys, unit: usize, address: u16, read: bool) -> bool {
+        self.0 += u64::from(address) + u64::from(read) + unit as u64;
         matches!(address, 0x50 | 0x10)
     }
 
-    fn i2c_write(&mut self, _: &mut Sys, _: usize, byte: u8) -> bool {
-        self.0 += u64::from(byte);
+    fn i2c_write(&mut self, _: &mut Sys, unit: usize, byte: u8) -> bool {
+        self.0 += u64::from(byte) + unit as u64;
         byte & 1 == 0
     }
 
-    fn i2c_read(&mut self, _: &mut Sys, _: usize) -> u8 {
-        self.0 += 1;
+    fn i2c_read(&mut self, _: &mut Sys, unit: usize) -> u8 {
+        self.0 += unit as u64;
         self.0 as u8
     }
 
-    fn i2c_stop(&mut self, _: &mut Sys, _: usize) {
-        self.0 += 3;
+    fn i2c_stop(&mut self, _: &mut Sys, unit: usize) {
+        self.0 += 3 * unit as u64;
+    }
+
+    fn pins_changed(&mut self, sys: &mut Sys) {
+        self.0 ^= sys.pins.level();
     }
 }
 
@@ -88,10 +100,119 @@ impl DmaBus for OnBus<'_> {
 }
 
 /// DMA, and a memory of 4 KiB: at the other half of all addresses nothing answers.
+#[derive(Snapshot)]
 struct Moved(Dma, Vec<u8>);
 
 /// The interpolators of a core.
+#[derive(Snapshot)]
 struct Pair([Interpolator; 2]);
+
+/// The stream of a cache whose counts are those of its reads.
+#[derive(Snapshot)]
+struct Streamed(XipStream, #[snapshot(skip)] XipCache);
+
+impl Peripheral for Streamed {
+    fn name(&self) -> &'static str {
+        "XIP_CTRL"
+    }
+
+    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        self.1.accesses += 3;
+        self.1.misses += 1;
+        self.0.read(sys, &self.1, offset)
+    }
+
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        self.1.uncached_cycles = write.bits & 0x3f;
+        self.0.write(sys, &self.1, offset, write);
+    }
+
+    fn reset(&mut self, sys: &mut Sys) {
+        self.0.reset(sys);
+    }
+}
+
+/// The parts of a chip that changes of pins and clocks reach, whose registers take turns.
+#[derive(Snapshot)]
+struct Whole(IoBank0, IoQspi, Xosc, Rosc, [Pll; 2], Clocks, [Uart; 2], [Spi; 2], Pwm, [Pio; 2]);
+
+impl Whole {
+    fn new(version: Version) -> Self {
+        let pll = |name, hz| Pll::new(name, hz);
+        let uart = |n| SerialWires::uart(n, Event([4, 5][n]), 20, 20, [0x300f_f00f, 0x0ff0_0ff0][n]);
+        let spi = |n| SerialWires::spi(n, Event([3, 6][n]), 18, 16, [0x00ff_00ff, 0xff00_ff00][n]);
+        let pio = |n| PioWires::new(n, version, Event([8, 9][n]), testing::irq::PIO0_0, PIN_MASK);
+        Self(
+            IoBank0::new(IoWires { irq: 13, version }),
+            IoQspi::new(IoWires { irq: 14, version }),
+            Xosc::new(event::XOSC, version),
+            Rosc::new(version),
+            [pll("PLL_SYS", |f| &mut f.pll_sys_hz), pll("PLL_USB", |f| &mut f.pll_usb_hz)],
+            Clocks::new(ClocksWires { version, ..testing::CLOCKS }),
+            [0, 1].map(|n| Uart::new(uart(n))),
+            [0, 1].map(|n| Spi::new(spi(n))),
+            Pwm::new(PwmWires { version, ..PWM }),
+            [0, 1].map(|n| Pio::new(pio(n))),
+        )
+    }
+
+    /// Returns the part that has a register.
+    fn at(&mut self, offset: u32) -> (&mut dyn Peripheral, u32) {
+        let Self(bank0, qspi, xosc, rosc, [sys, usb], clocks, [uart0, uart1], [spi0, spi1], pwm, [pio0, pio1]) = self;
+        let of = offset as usize / 4;
+        let all: [&mut dyn Peripheral; 14] =
+            [bank0, qspi, xosc, rosc, sys, usb, clocks, uart0, uart1, spi0, spi1, pwm, pio0, pio1];
+        (all.into_iter().nth(of % 14).unwrap(), (of / 14 * 4) as u32)
+    }
+
+    fn event(&mut self, sys: &mut Sys, outside: &mut Outside) {
+        match outside.1 {
+            2 => self.2.event(sys),
+            unit @ (3 | 6) => self.7[usize::from(unit) / 6].event(sys, outside),
+            unit @ (4 | 5) => self.6[usize::from(unit) - 4].event(sys, outside),
+            7 => self.8.event(sys),
+            unit @ (8 | 9) => self.9[usize::from(unit) - 8].event(sys),
+            _ => self.5.event(sys),
+        }
+    }
+
+    fn call(&mut self, sys: &mut Sys, drawn: u64) -> u64 {
+        let Self(io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio) = self;
+        let mut reached = Reached { io_bank0, io_qspi, xosc, rosc, pll, clocks, uart, spi, pwm, pio };
+        let mut outside = Outside::default();
+        match drawn % 8 {
+            0 => return reached.refresh_pins(sys).into(),
+            1 => reached.watch(sys),
+            2 => reached.wake_oscillators(sys, drawn >> 8 & 1 != 0),
+            3 => reached.update_clocks(sys),
+            4 => reached.clocks_changed(sys),
+            _ => reached.settle(sys, &mut outside),
+        }
+        outside.0
+            + u64::from(std::mem::take(&mut sys.clocks_changed))
+            + 2 * u64::from(std::mem::take(&mut sys.attention))
+    }
+}
+
+impl Peripheral for Whole {
+    fn name(&self) -> &'static str {
+        "whole"
+    }
+
+    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        let (part, offset) = self.at(offset);
+        part.read(sys, offset)
+    }
+
+    fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {
+        let (part, offset) = self.at(offset);
+        part.write(sys, offset, write);
+    }
+
+    fn reset(&mut self, sys: &mut Sys) {
+        (0..14).for_each(|part| self.at(4 * part).0.reset(sys));
+    }
+}
 
 impl Peripheral for Moved {
     fn name(&self) -> &'static str {
@@ -144,7 +265,7 @@ type Handle<P> = fn(&mut P, &mut Sys, &mut Outside);
 
 /// Returns the name and the checksum of a part's walks. `last`: its last register. `begin`: writes that start it, which
 /// random ones seldom do.
-fn walk<P: Peripheral>(
+fn walk<P: Peripheral + Snapshot>(
     new: impl Fn() -> P,
     last: u32,
     begin: &[(u32, u32)],
@@ -199,6 +320,7 @@ fn walk<P: Peripheral>(
                 let Some(Event(id)) = sys.take_event(until) else { break };
                 note(&[sys.now(), u64::from(id)]);
                 sys.cycle = sys.cycle.max(sys.clock.cycle_at(sys.now()));
+                outside.1 = id;
                 handle(&mut part, &mut sys, &mut outside);
             }
             sys.end_event();
@@ -206,9 +328,15 @@ fn walk<P: Peripheral>(
             let lines = [sys.irq_level(), sys.irq_level_for_core(0), sys.irq_level_for_core(1), sys.dreq_level()];
             note(&lines);
             note(&[sys.pins.level(), sys.pins.output_enabled(), sys.watched_pins(), sys.next_due(), outside.0]);
+            let hash = |bytes: &[u8]| bytes.iter().fold(0u64, |sum, &byte| sum.wrapping_mul(31) ^ u64::from(byte));
             for (at, record) in sys.trace.take().0 {
-                let word = |sum: u64, byte| sum.wrapping_mul(31) ^ u64::from(byte);
-                note(&[at, format!("{record:?}").bytes().fold(0, word)]);
+                note(&[at, hash(format!("{record:?}").as_bytes())]);
+            }
+            if step % 16 == 0 {
+                let mut state = Vec::new();
+                part.save_state(&mut state);
+                part.restore_state(&mut &state[..]).unwrap();
+                note(&[hash(&state), hash(format!("{:?} {:?}", sys.pins, sys.freq).as_bytes())]);
             }
             let missing = sys.unmodelled.take().map_or(0, |unmodelled| unmodelled.what.len() as u64);
             let reset = sys.reset_request.take().map_or(0, |request| format!("{request:?}").len() as u64);
@@ -274,7 +402,7 @@ fn each_part_is_as_recorded() {
             },
         ),
         walk(
-            testing::spi,
+            || Spi::new(SerialWires::spi(1, event::SPI0, irq::SPI0, dreq::SPI0_TX, 0xff00_ff00)),
             0x24,
             &[(0, 7), (0x10, 2), (4, 2)],
             |p, s, world| p.event(s, world),
@@ -286,13 +414,13 @@ fn each_part_is_as_recorded() {
             },
         ),
         walk(
-            testing::uart,
+            || Uart::new(SerialWires::uart(1, event::UART0, irq::UART0, dreq::UART0_TX, 0x0ff0_0ff0)),
             0x48,
             &[(0x24, 2), (0x2c, 0x70), (0x30, 0x301), (0x38, 0x7ff), (0x48, 3), (0, 0x55)],
             |p, s, world| p.event(s, world),
             |p, s, drawn| match drawn & 3 {
                 0 => p.refresh_pins(s).into(),
-                1 => u64::from(p.hears_characters(s)) + p.character_ps(s),
+                1 => u64::from(p.hears_characters(s)) ^ p.character_ps(s),
                 2 => then(p.receive(s, (drawn >> 8) as u8)),
                 _ => {
                     p.input_changed(s);
@@ -302,7 +430,7 @@ fn each_part_is_as_recorded() {
             },
         ),
         walk(
-            testing::i2c,
+            || I2c::new(SerialWires::i2c(1, event::I2C0, irq::I2C0, dreq::I2C0_TX, 0xcccc_cccc)),
             0xfc,
             &[(0x6c, 0), (0, 0x365), (4, 0x50), (0x1c, 20), (0x20, 20), (0x6c, 1), (0x10, 0x100)],
             |p, s, world| p.event(s, world),
@@ -342,7 +470,33 @@ fn each_part_is_as_recorded() {
             },
         ),
     ];
+    found.push(walk(
+        || Streamed(XipStream::new(event::SPI0, dreq::SPI0_TX), XipCache::default()),
+        0x1c,
+        &[(0x14, 0x1000_0100), (0x18, 20)],
+        |p, s, _| {
+            p.1.offline = p.0.address() & 0x40 != 0;
+            p.0.event(s, &p.1, |at| at as u32 + 0x1000);
+        },
+        |p, s, _| u64::from(p.0.take(s)) + u64::from(p.0.address()),
+    ));
+    // Both oscillators, a UART, an SPI, a counter and a state machine run.
+    let whole_begin: Vec<_> =
+        [(2, 0, 0xfa_baa0), (2, 0xc, 1), (7, 0x24, 2), (7, 0x2c, 0x70), (7, 0x30, 0x301), (9, 4, 2)]
+            .into_iter()
+            .chain([
+                (9, 0, 7),
+                (9, 0x10, 2),
+                (11, 0x10, 99),
+                (11, 0xc, 50),
+                (11, 0, 1),
+                (13, 0xc8, 0x1_0000),
+                (13, 0, 0xfff),
+            ])
+            .map(|(part, offset, bits)| (14 * offset + 4 * part, bits))
+            .collect();
     for version in [Version::V0, Version::V1] {
+        found.push(walk(|| Whole::new(version), 14 * 0x148, &whole_begin, Whole::event, Whole::call));
         let io = |irq| IoWires { irq, version };
         let pio = PioWires::new(0, version, event::PIO0, testing::irq::PIO0_0, PIN_MASK);
         let dma = DmaWires { event: Event(9), irq: 10, version, channels: 12, dreqs: 40 };
@@ -384,7 +538,7 @@ fn each_part_is_as_recorded() {
             walk(
                 || Rosc::new(version),
                 0x24,
-                &[],
+                &[(4, 0x9696_0000), (8, 0x9696_0000)],
                 nothing,
                 |p, s, drawn| {
                     if drawn & 1 == 0 {
@@ -474,11 +628,12 @@ fn each_part_is_as_recorded() {
             ),
         ]);
     }
-    let recorded: [u32; 34] = [
-        0x48dcb732, 0xc8f33c5f, 0x9db3cd18, 0x3043968d, 0xb9adada1, 0xfc25e333, 0x6d58fd3d, 0xdc7fe41c, 0xcee08dff,
-        0x5f2ac1a1, 0xcdc87bad, 0xf97d1400, 0x0113fe12, 0x58b98260, 0xa748cc51, 0xbeaf7b4a, 0x9c2d67a1, 0x17ad28a2,
-        0x722b5dcb, 0x0e8e8cea, 0x56e17c7a, 0xc2f08029, 0xf278b2e2, 0xf46debe4, 0xa5b861e8, 0x12b3a116, 0xc34a1abd,
-        0xeca61fec, 0xfd26ba03, 0x2e0699a7, 0xa19840f2, 0x23b91bda, 0x55a3200d, 0x54911cea,
+    let recorded: [u32; 37] = [
+        0x12450cb6, 0x1aa09488, 0x1d9ef4b6, 0x6da34ce9, 0x9a240b8b, 0x27ba4c8e, 0xa5c15d1e, 0x0201243c, 0x5e4ad341,
+        0xabbd8dd5, 0xd5761ac3, 0x2947fa28, 0xbcc688ca, 0xa6beb86f, 0x49033d87, 0xb6ca237f, 0x0b96a505, 0x00e90f90,
+        0x97e46483, 0x9a289f95, 0xbc7725b3, 0x4d2579c5, 0xe7359a88, 0x2e28f750, 0xa99c56da, 0x276e9aeb, 0x679998f8,
+        0x1a4b8222, 0x23f5799f, 0x86557556, 0x06c620be, 0x3f3acf55, 0xf1ba0a80, 0x95e973e8, 0x1673dd3a, 0x67389728,
+        0xa3396a1b,
     ];
     let changed: Vec<_> = found.iter().zip(recorded).filter(|((_, sum), recorded)| sum != recorded).collect();
     assert!(found.len() == recorded.len() && changed.is_empty(), "{changed:x?}, of {found:#x?}");

@@ -1,6 +1,7 @@
 """Random walks through buses and the steps of a board, with parts that answer in any way."""
 
 import errno
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,18 +11,19 @@ from typing import Any
 
 import psutil
 import pytest
+import serial
 from serial.tools import list_ports
 
 from portbench.boards import Deadline
 from portbench.boards.board import Deployment, RuntimeIdentity
 from portbench.boards.usb import board as board_module
-from portbench.boards.usb import discovery
+from portbench.boards.usb import discovery, files, port, volume
 from portbench.boards.usb import flash as flash_module
 from portbench.boards.usb import run as run_module
 from portbench.boards.usb.board import UsbBoard
 from portbench.boards.usb.bus import Target, UsbDevice, parse_selector, same_board, select
 from portbench.boards.usb.discovery import AttachedBoard, SystemBus
-from portbench.boards.usb.link import Link
+from portbench.boards.usb.link import Link, lock_name
 from portbench.boards.usb.volume import VolumeInfo
 from portbench.errors import (
     BoardError,
@@ -277,3 +279,133 @@ def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
             noted(walk, step, *words)
             walk.note(board.saved_files and board.saved_files.name, board.console_tail())
     assert walk.checksum == "efd1af5871cdd4bc"
+
+
+def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A board's drive is read, mounted and written to, the user's files are saved, and boards are listed."""
+    walk = Walk(8)
+    pick = walk.pick
+    ids = (DEFINITION.volumes.bootloader_board_id, DEFINITION.circuitpython_id, "other")
+    names = (
+        "main.py",
+        "code.py",
+        "boot_out.txt",
+        ".x",
+        "portbench_config.json",
+        "lib/a.py",
+        "lib/b/c.py",
+        "..\\up.py",
+        "..",
+    )
+    contents = (b"", b"1", b'print("PORTBENCH"', b'x\nprint("PORTBENCH "', b"a" * 70_000)
+    banner = "Adafruit CircuitPython 9.1.4 on 2024-09-17; W5500-EVB-Pico with rp2040\r\n"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(port, "permission_fix", str)
+    monkeypatch.setattr(files.LibraryMissing, "unless_found", lambda *_: None)
+    for number in range(300):
+        drive = Path(f"{number}")
+        drive.mkdir()
+        told = [f"{key}{pick(('', ' ', '  '))}{pick(ids)}" for key in ("Board-ID:", "Board ID:")[: pick((0, 1, 2))]]
+        told += ["UF2 Bootloader v2.0", f"UID:{pick(SERIALS)}", banner][: pick((0, 1, 2, 3))]
+        (drive / pick(("INFO_UF2.TXT", "boot_out.txt"))).write_text("\n".join(told))
+        walk.note(volume.read_volume_info(drive))
+        world = World(walk, pick((2, 9, 60)))
+        found = replace(device(walk), volume=pick((drive, drive, None)), emulated=False, provider_pid=None)
+        monkeypatch.setattr(world, "device", lambda found=found: pick((None, found, found, found)))
+        clock = Ticks()
+        deadline = Deadline(pick((2, 9)), "t", clock=clock, sleep=lambda _: None)
+        link = link_in(world, walk.note)
+        link.target.known = found  # type: ignore[misc]
+        ended = [
+            subprocess.CompletedProcess([], *each)
+            for each in ((0, "", ""), (1, "", "no  disk"), (1, "", "AlreadyMounted"))
+        ]
+        ended += [
+            subprocess.CompletedProcess([], status, "a\n Unable to create\n Unable to cp\n", "b") for status in (0, 3)
+        ]
+        for module in (volume, files):
+            monkeypatch.setattr(module, "run_program", world.does("program", *ended[: pick((1, 5))]))
+        monkeypatch.setattr(volume.shutil, "which", lambda name: pick((None, "/bin/udisksctl")))
+        noted(walk, lambda: volume.wait_volume(link, pick(("bootloader", "circuitpython")), deadline).name)  # noqa: B023
+        wire: Any = SimpleNamespace(port=pick(("/dev/ttyACM0", "socket://h:1")))
+        repl: Any = SimpleNamespace(name="b", wire=wire, enter=world.does("enter"), leave=world.does("leave"))
+        repl.close = lambda: walk.note("closed")
+        listed = [pick(names) for _ in range(pick((0, 1, 3)))]
+        repl.execute = lambda *_, listed=listed: "\n".join(map(repr, listed)) + "\n\n"
+        repl.read_file = world.does("read", *contents)
+        saved: list[Path | None] = []
+        noted(walk, lambda: saved.append(files.save_files(repl, drive / "saved", deadline)))  # noqa: B023
+        written = {pick(names[:8]): pick(contents) for _ in range(pick((1, 3)))}
+        monkeypatch.setattr(files, "differing", lambda repl, of, deadline: [*of])
+        monkeypatch.setattr(files, "wait_volume", world.does("wait_volume", drive))
+        monkeypatch.setattr(files, "check_digests", world.does("check"))
+        write = pick((volume.write_file, volume.write_file, fails(OSError(pick((5, 28, 30)), "it broke"))))
+        monkeypatch.setattr(files, "write_file", write)
+        noted(
+            walk, files.deploy_circuitpython, link, repl, written, Deadline(60, "t"), pick((None, world.does("settle")))
+        )
+        noted(walk, files.deploy_rshell, repl, written, deadline)
+        walk.note(files._rshell_commands(drive, written), [each is None for each in saved])
+        for path in sorted(drive.rglob("*")):
+            name = re.sub(r"\d{8}T[\d.]+Z", "TIME", str(path.relative_to(drive)))
+            walk.note(name, path.read_bytes()[:9] if path.is_file() else None)
+        opened = pick((str, str, fails(BoardUnavailable("no permission")), fails(BoardUnavailable("in use"))))
+        monkeypatch.setattr(discovery, "open_port", lambda *_, opened=opened, **__: opened())
+        monkeypatch.setattr(discovery, "SerialWire", lambda *words: words)
+        monkeypatch.setattr(discovery, "Repl", lambda *_, repl=repl: repl)
+        monkeypatch.setattr(discovery, "identify", world.does("identify", RuntimeIdentity("native", "1", "B", "M")))
+        for each in discovery.listing(SimpleNamespace(devices=lambda found=found: [found]), ask=pick((True, False))):
+            walk.note(each.cells()[0], each.cells()[1:5], each.cells()[6:])
+        walk.note(lock_name(found))
+        code = pick((errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ENOENT, errno.ENXIO, errno.EIO))
+        noted(walk, port._explain, "/dev/gone", "b", OSError(code, "why"))
+    assert walk.checksum == "a59b06434ed5c693"
+
+
+def fails(error: Exception) -> Callable[..., None]:
+    def call(*_: object) -> None:
+        raise error
+
+    return call
+
+
+def test_a_port_that_gives_and_takes_bytes_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = Walk(9)
+    pick = walk.pick
+    for _ in range(300):
+        clock = Ticks()
+        monkeypatch.setattr(port, "time", SimpleNamespace(monotonic=clock))
+        world = World(walk, pick((9, 40)))
+
+        class Port:
+            """It has some of what it says, and breaks."""
+
+            port, timeout, write_timeout = "/dev/ttyX", 0.0, 0.0
+
+            @property
+            def in_waiting(self) -> int:
+                if pick((True, *(False,) * 60)):
+                    raise OSError("unplugged")
+                return pick((0, 0, 1, 3))
+
+            def read(self, size: int) -> bytes:
+                walk.note(size, self.timeout)
+                return b"abc"[: pick((0, size))]
+
+            def write(self, data: bytes) -> None:
+                walk.note(data, self.write_timeout)
+                if pick((True, False, False)):
+                    raise pick((serial.SerialTimeoutException("full"), OSError("gone")))
+
+            def close(self) -> None:
+                walk.note("closed")
+
+        of: Any = Port()
+        wire = port.SerialWire(of, "b", pick((None, world.does("watch"))))
+        for _ in range(pick((5, 20))):
+            wire.until(Deadline(pick((1, 5)), "t", clock=clock, sleep=lambda _: None), "an answer")
+            calls = [(wire.read, pick((1, 4))), (wire.read_some, pick((0, 0.01, 9))), (wire.read_until_quiet, 0.1, 3)]
+            noted(walk, *pick((*calls, (wire.inWaiting,), (wire.write, b"typed"))))
+        wire.close()
+        walk.note(wire.is_open, clock.now_s)
+    assert walk.checksum == "d4d39b652177acd5"

@@ -6,6 +6,7 @@ import pytest
 
 from portbench.results.attribution import Function, Spans
 from portbench.results.explain import RULES, Facts, compared, explained
+from portbench.results.explain.rules import tls
 from portbench.results.model import Row
 from tests.results.explain.synthetic import row
 
@@ -319,3 +320,15 @@ def test_parts_of_an_image_without_names_are_told_by_their_place() -> None:
     one = row({"code_run": 1000}, names=_SHAKE, pages=_PAGES, functions=functions)
     (said,) = [each.text for each in explained(one) if each.rule == "handshake_code"]
     assert said.endswith(" bignum; by places in the image, as it does not name functions")
+
+
+def test_each_name_of_mbedtls_is_of_its_kind() -> None:
+    kinds = {
+        "bignum": "mbedtls_mpi_a mbedtls_rsa_a mpi_a ecp_a mbedtls_ecp_a mbedtls_ecdh_a mbedtls_ecdsa_a",
+        "hashing": "mbedtls_sha1 mbedtls_internal_sha1 mbedtls_md mbedtls_internal_md5 mbedtls_hmac",
+        "the cipher": "mbedtls_aes_a mbedtls_gcm mbedtls_ccm mbedtls_chacha mbedtls_poly mbedtls_internal_aes gcm_a",
+        "the certificates' format": "mbedtls_x509 mbedtls_asn1 mbedtls_pem mbedtls_oid mbedtls_base64 x509_a",
+    }
+    names = [*" ".join(kinds.values()).split(), "mbedtls_ssl_read", "mbedtls_ecjpake", "tcp_receive"]
+    found = {kind: [name for name in names if pattern.match(name)] for kind, pattern in tls._KINDS.items()}
+    assert found == {kind: of.split() for kind, of in kinds.items()}

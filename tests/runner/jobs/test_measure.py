@@ -115,10 +115,10 @@ def test_an_absent_board_ends_the_rows_of_its_kind_and_any_other_fault_ends_all(
 
 
 def test_boards_side_by_side_have_a_bench_each_and_end_with_the_first_fault(ends: Ends) -> None:
-    rows, options = planned(3, parallel=2)
+    rows, options = planned(3, parallel=9)
     rows = [replace(each, device=device) for each, device in zip(rows, ("a", "b", "a"), strict=True)]
     ended, error, benches = ends(rows, options, {})
-    assert (sorted(ended), error) == ([1, 2, 3], None)
+    assert (sorted(ended), error, len(benches)) == ([1, 2, 3], None, 4)
     assert {"1 3 closed stopped", "2 closed stopped"} <= {*benches} <= {*benches, "closed stopped"}
     ended, error, _ = ends(rows, options, {3: BROKEN, 1: BROKEN})
     assert set(ended) <= {1, 2} and 1 in ended and error is BROKEN

@@ -75,6 +75,7 @@ class LeavesFiles:
     def measure(self, row: PlannedRow, watch: Any) -> Outcome:
         with (self._logs / "made").open("a") as made:
             made.write(f"{tempfile.mkdtemp()}\n")
+        watch(f"row {row.number}")
         # What the process starts must hear a Ctrl-C.
         assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
         if row.number == 2:
@@ -131,7 +132,9 @@ def test_nothing_stays_of_a_killed_process(measured: Any, tmp_path: Path, monkey
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    assert len(list(measured(leaves_files))) == 4
+    watch = Mock()
+    assert len(list(measured(leaves_files, watch))) == 4
+    assert {each.args[1] for each in watch.mock_calls} == {f"row {number}" for number in range(1, 5)}
     made = (tmp_path / "made").read_text().splitlines()
     assert len(made) == 5 and all(Path(folder).is_relative_to(temporary) for folder in made)
     assert list(temporary.iterdir()) == []

@@ -518,8 +518,8 @@ fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
 const SHOWED: [u64; 2] = [4 << 32 | 1437, 7105 << 32 | 1931];
 
 /// Random programs, configurations, peers, DMA and accesses. `PORTBENCH_FUZZ_PROGRAMS`: their number;
-/// `PORTBENCH_FUZZ_SEED`. Panics where batches differ from single events.
-pub fn batches_equal_single_events<C: Coreless>() {
+/// `PORTBENCH_FUZZ_SEED`. Panics where batches differ from single events, or take others than the `usual` number.
+pub fn batches_equal_single_events<C: Coreless>(usual: u64) {
     let (steps, seed) = (asked("PORTBENCH_FUZZ_PROGRAMS", 250), asked("PORTBENCH_FUZZ_SEED", 1) << 32);
     let mut events = [0, 0];
     for program in (seed..seed + steps).chain(SHOWED) {
@@ -529,6 +529,7 @@ pub fn batches_equal_single_events<C: Coreless>() {
     println!("{steps} programs: {} events in place of {}", events[0], events[1]);
     // Most programs are not loops of this kind, or stall.
     assert!(events[0] + 20 * steps < events[1], "{events:?}: almost nothing is deferred");
+    assert!(events[0] == usual || [steps, seed] != [250, 1 << 32], "{events:?} events: more or fewer than {usual}");
 }
 
 /// A transmitter that DMA feeds costs an event of PIO a word, one of DMA, and one in which DMA finds nothing to do.

@@ -263,6 +263,21 @@ fn a_device_that_stops_answering_is_reset_and_enumerated_again() {
 }
 
 #[test]
+fn the_fourth_loss_is_the_last_unless_ten_seconds_are_between() {
+    for pauses_s in [[11, 0, 0, 0], [11; 4]] {
+        let (mut host, mut device) = (UsbHost::new(HostConfig::default()), Device::new(8));
+        for pause_s in pauses_s {
+            run_until(&mut host, &mut device, 99_000 * MS, "the console", |h, _| h.state().console_open);
+            let end = device.now + pause_s * 1000 * MS;
+            run_to(&mut host, &mut device, end);
+            device.address = 99;
+            run_until(&mut host, &mut device, 99_000 * MS, "the loss", |h, _| h.port() != Port::Configured);
+        }
+        assert_eq!(host.port() == Port::Failed, pauses_s[3] == 0);
+    }
+}
+
+#[test]
 fn a_configuration_without_known_functions_is_harmless() {
     let bytes = vec![
         9, 2, 32, 0, 1, 1, 0, 0x80, 50, 9, 4, 0, 0, 2, 0xff, 0, 0, 0, 7, 5, 1, 2, 64, 0, 0, 7, 5, 0x81, 2, 64, 0, 0,

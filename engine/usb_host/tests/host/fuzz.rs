@@ -3,8 +3,8 @@
 use crate::fake;
 
 use fake::{Device, MS};
-use sim::{Handshake, InResult, UsbBus};
-use usb_host::{HostConfig, LineCoding, Port, RequestId, StorageError, UsbHost};
+use sim::{Handshake, InResult, Snapshot, UsbBus};
+use usb_host::{HostConfig, LineCoding, Port, ReadPolicy, RequestId, StorageError, UsbHost};
 
 struct Random(u64);
 
@@ -27,6 +27,8 @@ struct Chaos {
     rarity: u64,
     device: Device,
     largest: usize,
+    /// Until then it answers NAK alone.
+    busy_until: u64,
 }
 
 impl Chaos {
@@ -54,6 +56,9 @@ impl UsbBus for Chaos {
         if self.random.one_in(self.rarity * 200) {
             self.device.pulled_up = !self.device.pulled_up;
         }
+        if self.random.one_in(self.rarity * 50) {
+            self.busy_until = self.device.now + self.random.next() % 40 * MS;
+        }
     }
 
     fn setup(&mut self, addr: u8, packet: [u8; 8]) -> Handshake {
@@ -63,6 +68,9 @@ impl UsbBus for Chaos {
 
     fn out(&mut self, addr: u8, ep: u8, data1: bool, data: &[u8]) -> Handshake {
         assert!(ep < 16 && data.len() <= 64);
+        if self.device.now < self.busy_until {
+            return Handshake::Nak;
+        }
         if self.random.one_in(self.rarity) {
             return self.handshake();
         }
@@ -71,6 +79,9 @@ impl UsbBus for Chaos {
     }
 
     fn input(&mut self, addr: u8, ep: u8, buf: &mut Vec<u8>) -> InResult {
+        if self.device.now < self.busy_until {
+            return InResult::Nak;
+        }
         if !self.random.one_in(self.rarity) {
             let result = self.device.input(addr, ep, buf);
             if !buf.is_empty() && self.random.one_in(self.rarity) {
@@ -98,9 +109,11 @@ fn configuration(random: &mut Random) -> HostConfig {
         debounce_us: random.next() % 3000,
         reset_us: random.next() % 3000,
         reset_recovery_us: random.next() % 3000,
-        control_timeout_us: 20_000,
+        control_timeout_us: 20_333,
         ..HostConfig::default()
     };
+    config.request_gap_us = random.next() % 3 * 100;
+    config.console.read_policy = if random.one_in(4) { ReadPolicy::Ring } else { ReadPolicy::BackPressure };
     config.console.open_after_us = Some(random.next() % 5000);
     config.console.read_limit = 5000;
     config.console.write_limit = 5000;
@@ -141,7 +154,7 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow_and_are_as_recorded() {
         let config = configuration(&mut random);
         // From pure noise to a device with occasional faults.
         let rarity = [1, 2, 5, 20, 100, 1000][seed as usize % 6];
-        let mut bus = Chaos { random, rarity, device: device(seed), largest: 100_000 };
+        let mut bus = Chaos { random, rarity, device: device(seed), largest: 100_000, busy_until: 0 };
         let mut host = UsbHost::new(config);
         let mut ids = Vec::new();
         let mut events = 0u64;
@@ -159,9 +172,12 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow_and_are_as_recorded() {
             }
             // The model's records are not part of the measurement.
             let device = &mut bus.device;
-            note(sum, (t, device.tokens.drain(..).next_back(), device.setups.drain(..).next_back()));
+            note(sum, (t, device.tokens.drain(..).collect::<Vec<_>>(), device.setups.drain(..).collect::<Vec<_>>()));
             note(sum, (device.from_console.drain(..).len(), device.from_data.drain(..).len()));
-            note(sum, (device.luns.drain(..).len(), device.commands.drain(..).next_back(), device.resets.len()));
+            note(
+                sum,
+                (device.luns.drain(..).len(), device.commands.drain(..).collect::<Vec<_>>(), device.resets.len()),
+            );
             if let Some(port) = host.serial(1) {
                 note(sum, (port.write(&[0; 300]), port.unread(), port.unsent()));
                 assert!(port.unread() <= 5064 && port.unsent() <= 5000);
@@ -196,7 +212,14 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow_and_are_as_recorded() {
                 }),
                 _ => {}
             }
+            if events.is_multiple_of(1000) {
+                let mut saved = Vec::new();
+                host.save_state(&mut saved);
+                host.restore_state(&mut &saved[..]).unwrap();
+                note(sum, saved);
+            }
             let state = host.state();
+            note(sum, &state);
             assert!(state.console_unread <= 5064 && state.console_unsent <= 5000 && ids.len() <= 64);
             configured += u32::from(state.port == Port::Configured);
             ready += u32::from(state.storage.is_some());
@@ -206,12 +229,12 @@ fn arbitrary_answers_neither_panic_nor_hang_nor_grow_and_are_as_recorded() {
     }
     assert!(configured > 10_000 && ready > 1_000, "{configured} {ready}");
     let recorded = [
-        0xf149d1c2c5d0acd5,
-        0xb7f12b672082271b,
-        0xbf8d99a8371f7fca,
-        0x15c30db444f4d237,
-        0x9ce8a54ac8407867,
-        0x54695e1735fa44e8,
+        0x9a10613852a6bab9,
+        0x053795b248daf08e,
+        0xa8e7d119113c13e9,
+        0x3a2558f082063550,
+        0x60b7453e9afea234,
+        0x80e6588eb6269be3,
     ];
     assert_eq!(sums, recorded);
 }

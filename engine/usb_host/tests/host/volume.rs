@@ -422,6 +422,53 @@ fn corrupt_volumes_end_in_errors() {
     assert!(mounted > 500 && listed > 300, "{mounted} mounted, {listed} listed");
 }
 
+/// Random changes, on a drive that fails at times: any change of a result, a word, a transfer or a byte on the drive
+/// shows. After a wanted change, show it in another test, and take the checksum from the failure.
+#[test]
+fn random_changes_of_volumes_are_as_recorded() {
+    const PATHS: [&str; 10] =
+        ["a.py", "lib/a.py", "/lib//b name.py", "lib", "lib/x/y", "..", "", "code.py", "CODE.PY", "a.py/b"];
+    let (mut state, mut sum) = (7u64, 0xcbf2_9ce4_8422_2325u64);
+    let mut note = |seen: &dyn std::fmt::Debug| {
+        let add = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        sum = format!("{seen:?}").bytes().fold(sum, add);
+    };
+    for round in 0..60 {
+        let bytes = match round % 4 {
+            0 => circuitpy().bytes,
+            1 => formatted(900 + 100 * (round % 3), fatfs::FatType::Fat12, b"SMALL      "),
+            2 => formatted(9000, fatfs::FatType::Fat16, b"LARGER     "),
+            _ => formatted(70_000, fatfs::FatType::Fat32, b"LARGE      "),
+        };
+        let (volume, disk) = mount(Disk { bytes, ..Disk::default() });
+        for _ in 0..20 {
+            let mut pick = |of: usize| random(&mut state) as usize % of;
+            let (path, other) = (PATHS[pick(10)], PATHS[pick(10)]);
+            disk.borrow_mut().writes_left = [None, None, None, Some(pick(6))][pick(4)];
+            let told = match pick(12) {
+                0..4 => volume.write_file(path, &pattern([0, 1, 512, 3000, 80_000][pick(5)], round as u8)),
+                4 => volume.create_dir(path),
+                5 => volume.remove(path),
+                6 => volume.rename(path, other),
+                7 => volume.flush(),
+                8 => {
+                    volume.refresh();
+                    Ok(())
+                }
+                9 => volume.label().map(|label| note(&label)),
+                10 => volume.free_bytes().map(|free| note(&free)),
+                _ => volume.list().map(|entries| note(&entries)),
+            };
+            note(&told.map_err(|error| (error.to_string(), error.stage)));
+            note(&volume.read_file(other).map_err(|error| error.to_string()));
+            let disk = &mut *disk.borrow_mut();
+            note(&(disk.reads, &disk.writes));
+            disk.writes.clear();
+        }
+    }
+    assert_eq!(sum, 0x38330ec748023f25);
+}
+
 #[test]
 fn a_directory_that_contains_itself_is_an_error() {
     let (volume, disk) = mount(circuitpy());
