@@ -113,5 +113,5 @@ macro_rules! tests {
     };
 }
 
-tests!(rp2040, 110_411);
-tests!(rp2350, 114_153);
+tests!(rp2040, 111_350);
+tests!(rp2350, 115_291);
