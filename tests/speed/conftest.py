@@ -27,17 +27,14 @@ MISSED: Final = pytest.StashKey[list[str]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--speed", action="store_true", help="measure for minutes, and require what each figure has to be")
     parser.addoption("--speed-json", type=Path, metavar="FILE", help="write the figures to FILE")
-    parser.addoption(
-        "--speed-profile", action="store_true", help="write to it what the CPU time went to, too (needs perf)"
-    )
+    parser.addoption("--speed-profile", action="store_true", help="write what the CPU time went to, too (needs perf)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[FIGURES] = []
     config.stash[PROFILES] = {}
-    if config.getoption("speed_profile", False) and (
-        shutil.which("perf") is None or not config.getoption("speed_json")
-    ):
+    possible = shutil.which("perf") is not None and config.getoption("speed_json", None) is not None
+    if config.getoption("speed_profile", False) and not possible:
         raise pytest.UsageError("--speed-profile needs Linux's perf, and --speed-json FILE")
 
 
@@ -84,19 +81,8 @@ def figure(request: pytest.FixtureRequest, short: bool) -> Callable[..., None]:
 
 def _shares(recorded: Path) -> dict[str, float]:
     """The functions with most of the CPU time of this process and its children, in percent."""
-    command = (
-        "perf",
-        "report",
-        "-i",
-        recorded,
-        "--stdio",
-        "--no-children",
-        "-g",
-        "none",
-        "-F",
-        "overhead,symbol",
-        "-t\t",
-    )
+    shown = ("--stdio", "--no-children", "--call-graph=none", "--fields=overhead,symbol", "--field-separator=\t")
+    command = ("perf", "report", "--input", recorded, *shown)
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     shares = Counter[str]()
     for line in said.splitlines():
