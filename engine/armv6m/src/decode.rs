@@ -3,11 +3,10 @@
 use bytemuck::Zeroable;
 
 /// Instruction kinds, with operands in [`Op`]: `a` is usually Rd/Rt, `b` Rn, `c` Rm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// Not predecoded yet, or beyond the end of a region.
-    #[default]
     Undecoded,
     MovsReg,
     LslImm,
@@ -131,7 +130,7 @@ impl Kind {
 }
 
 /// One predecoded instruction. Nothing in it depends on its address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
 pub struct Op {
     pub(crate) kind: Kind,
     pub(crate) a: u8,

@@ -5,11 +5,10 @@ use bytemuck::Zeroable;
 macro_rules! kinds {
     ($($alu:ident $flagged:ident),* ; $($other:ident),* $(,)?) => {
         /// Instruction kinds, with operands in [`Op`]: `a` is usually Rd/Rt, `b` Rn, `c` Rm.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
         #[repr(u8)]
         pub enum Kind {
             /// Not predecoded yet, or beyond the end of a region.
-            #[default]
             Undecoded,
             $($alu, $flagged,)*
             $($other,)*
@@ -75,7 +74,7 @@ pub(crate) const SECOND_HALF: u32 = 1 << 15;
 pub(crate) const FLAGS_SHIFT: u32 = 16;
 
 /// One predecoded instruction. Nothing in it depends on its address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
 pub struct Op {
     pub kind: Kind,
     /// [`flag`].
@@ -100,7 +99,7 @@ impl Op {
     }
 
     fn new(kind: Kind, a: u32, b: u32, c: u32, imm: u32) -> Self {
-        Self { kind, a: a as u8, b: b as u8, c: c as u8, imm, ..Self::default() }
+        Self { kind, a: a as u8, b: b as u8, c: c as u8, imm, ..Self::zeroed() }
     }
 
     /// Sets the registers that are read, and those that come late.

@@ -355,10 +355,12 @@ fn run_core(chip: &mut impl Runs, index: usize, limit: u64) -> bool {
 /// one of them needs attention or sleeps. Returns the core that ran last, and whether the debugger stops the chip.
 fn take_turns(chip: &mut impl Runs, limit: u64, end: u64) -> (usize, bool) {
     loop {
-        let [zero, one] = [0, 1].map(|core| chip.core(core).cycles);
-        let (index, cycles, other) = if zero <= one { (0, zero, one + 1) } else { (1, one, zero) };
+        let cycles = [0, 1].map(|core| chip.core(core).cycles);
+        let index = behind(cycles);
+        let other = cycles[1 - index];
         // Core 0 runs first when both are at the same cycle.
-        let halted = run_core(chip, index, limit.min(other).max(cycles + 1));
+        let turn = limit.min(other + u64::from(index == 0)).max(cycles[index] + 1);
+        let halted = run_core(chip, index, turn);
         let core = chip.core(index);
         let sys = chip.sys_mut();
         if halted || sys.attention || !core.running || core.cycles.min(other) >= end {
@@ -368,10 +370,15 @@ fn take_turns(chip: &mut impl Runs, limit: u64, end: u64) -> (usize, bool) {
     }
 }
 
+/// Returns the core that is behind, from the cycles of both.
+fn behind(cycles: [u64; 2]) -> usize {
+    usize::from(cycles[1] < cycles[0])
+}
+
 /// Returns the running core that is behind.
 fn next_core(cores: [CoreState; 2]) -> Option<usize> {
     match (cores[0].running, cores[1].running) {
-        (true, true) => Some(usize::from(cores[1].cycles < cores[0].cycles)),
+        (true, true) => Some(behind(cores.map(|core| core.cycles))),
         (true, false) => Some(0),
         (false, true) => Some(1),
         _ => None,

@@ -3,12 +3,11 @@
 use bytemuck::Zeroable;
 
 /// An instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
 #[repr(u8)]
 #[rustfmt::skip]
 pub enum Kind {
     /// Not decoded yet.
-    #[default]
     Undecoded,
     Illegal,
     Lui, Auipc, Jal, Jalr,
@@ -30,7 +29,7 @@ pub enum Kind {
 }
 
 /// A predecoded instruction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Zeroable)]
 pub struct Op {
     pub kind: Kind,
     /// The destination, [`NOWHERE`] for x0. Of a store, the register with the data. [`WIDE`]: 32 bits.

@@ -152,7 +152,7 @@ pub trait Batches {
         }
         if id == Self::DMA {
             self.move_words_by_now();
-            // One by one, their requests came while this event was due, which serves them.
+            // As single events they come while this one is due, and it serves their requests.
             self.involved().sys.cancel(id);
         }
         if matches!(Self::pins_of(id), Use::None | Use::Written) {
