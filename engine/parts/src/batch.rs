@@ -88,7 +88,8 @@ pub trait Batches {
     fn run_batch_before_read(&mut self, address: u32) {
         let Some(index) = self.batched() else { return };
         if Self::pins_at(address) == Use::Pio {
-            if !Pio::is_read_by_batch(address & 0xffc) || self.is_fifo_of_batch(index, address) {
+            let is_unseen = self.involved().pio[index].is_unseen();
+            if !is_unseen && (!Pio::is_read_by_batch(address & 0xffc) || self.is_fifo_of_batch(index, address)) {
                 self.move_words_by_now();
             } else {
                 self.run_batch();
@@ -179,6 +180,7 @@ pub trait Batches {
         let sys = self.involved().sys;
         let time = sys.set_event_time(Some(sys.clock.ps_at(until)));
         self.carry_out_until(index, until);
+        self.involved().carry_out_unseen(index, until);
         let Involved { sys, pio, .. } = self.involved();
         sys.batched = None;
         pio[index].take_batch();
@@ -351,7 +353,7 @@ impl Involved<'_> {
         let [out, _] = pio[deferred.block].outputs();
         let first = done.saturating_sub(1 + inputs::longest_delay(&sys.clock).div_ceil(pass.cycles));
         let fixed = deferred.driven & !changing;
-        let others = sys.pins.level() as u32 & !(fixed | changing);
+        let others = sys.pins.level() & !u64::from(fixed | changing);
         let Some(levels) = pass.levels(out) else { return };
         let levels: [u32; 8] = {
             let mut kept = [0; 8];
@@ -362,10 +364,10 @@ impl Involved<'_> {
         for number in first..done {
             for (index, step) in pass.steps().iter().enumerate() {
                 let newest = if index >= changes_at { Some(number) } else { number.checked_sub(1) };
-                let next = others | levels[index] | if changing == 0 { 0 } else { bit(newest) };
+                let next = others | u64::from(levels[index] | if changing == 0 { 0 } else { bit(newest) });
                 if level.replace(next) != Some(next) {
                     let at = sys.clock.ps_at(batch.start + number * pass.cycles + step.at);
-                    let inputs = sys.pins.input_of(next.into()) as u32;
+                    let inputs = sys.pins.input_of(next);
                     pio.iter_mut().for_each(|pio| pio.note_inputs(at, inputs));
                 }
             }
@@ -380,16 +382,49 @@ impl Involved<'_> {
             return;
         }
         // Most often the next pass is its last: not worth the search.
-        if world.bit_peer().is_some_and(|peer| peer.bits < 2 * peer.lanes) {
-            return;
-        }
+        let last = world.bit_peer().is_some_and(|peer| peer.bits < 2 * peer.lanes);
         for block in 0..pio.len() {
-            let Some((state, mut batch)) = self.pio[block].find_batch(self.sys) else { continue };
-            let Some(deferred) = self.unseen(block, &mut batch) else { continue };
-            batch.deferred = deferred;
-            self.sys.batched = Some(block);
-            self.pio[block].defer(self.sys, state, batch);
-            return;
+            if !last
+                && let Some((state, mut batch)) = self.pio[block].find_batch(self.sys)
+                && let Some(deferred) = self.unseen(block, &mut batch)
+            {
+                batch.deferred = deferred;
+                self.sys.batched = Some(block);
+                self.pio[block].defer(self.sys, state, batch);
+                return;
+            }
+            if self.defer_unseen(block) {
+                self.sys.batched = Some(block);
+                return;
+            }
+        }
+    }
+
+    /// Defers the next actions of a block if nothing observes them. Returns whether it does.
+    fn defer_unseen(&mut self, block: usize) -> bool {
+        if self.pio.iter().any(Pio::is_forced) {
+            return false;
+        }
+        let pins = &self.sys.pins;
+        let read = self.pio.iter().fold(pins.wired(), |pins, pio| pins | pio.looks());
+        let read = read | self.sys.watched_by(watcher::WORLD) | self.sys.watched_by(watcher::GPIO);
+        let [_, oe] = self.pio[block].outputs();
+        let observed = self.pio[block].selected(pins) & (oe & read as u32 | pins.overridden() as u32);
+        self.pio[block].defer_unseen(self.sys, observed)
+    }
+
+    /// Runs the deferred actions of a block up to and including cycle `until`, if there are some.
+    fn carry_out_unseen(&mut self, block: usize, until: u64) {
+        let Self { sys, pio, io_bank0, .. } = self;
+        let [_, oe] = pio[block].outputs();
+        let driven = u64::from(pio[block].selected(&sys.pins) & oe) & !sys.pins.overridden();
+        let others = sys.pins.level() & !driven;
+        let Some(changes) = pio[block].run_unseen(sys, until) else { return };
+        (sys.pins.world_dirty, sys.pins.input_dirty) = (false, false);
+        io_bank0.edges_passed(sys, u64::from(changes.rose) & driven, u64::from(changes.fell) & driven);
+        for (cycle, out) in changes.newest() {
+            let inputs = sys.pins.input_of(others | u64::from(out) & driven);
+            pio.iter_mut().for_each(|pio| pio.note_inputs(sys.clock.ps_at(cycle), inputs));
         }
     }
 
@@ -465,7 +500,7 @@ impl Involved<'_> {
             return None;
         }
         let mut others = self.pio.iter().enumerate().filter(|&(other, _)| other != block);
-        if others.any(|(_, other)| other.looks() & touched != 0 || other.is_forced()) {
+        if others.any(|(_, other)| other.looks() as u32 & touched != 0 || other.is_forced()) {
             return None;
         }
         let mut deferred = Deferred { block, driven, peer, inputs: Source::Steady };

@@ -16,7 +16,7 @@ use chip::{Event, Peripheral, Sys, Write, unmodelled};
 use config::{CLKDIV_MASK, EXEC_STALLED};
 use inputs::Inputs;
 use machine::{FDEBUG_RXSTALL, FDEBUG_TXSTALL, INSTRUCTIONS, Shared, Stall};
-use sim::{NEVER, Ps, Snapshot};
+use sim::{Clock, NEVER, Ps, Snapshot};
 
 pub(crate) use machine::State;
 pub use pass::{Batch, Sampled, Word};
@@ -34,6 +34,7 @@ mod pass;
 mod reference;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 /// Register offsets (datasheet 3.7).
 mod offset {
@@ -98,8 +99,16 @@ const GPIOBASE_BITS: u32 = 0x10;
 /// Cycles to the latest event: limits lookahead, and keeps conversions to picoseconds in range.
 const HORIZON_CYCLES: u64 = 1 << 20;
 
+/// The effects of a cycle outside the block.
+struct Acted {
+    /// Levels or directions changed.
+    pins: bool,
+    /// Levels of FIFOs, or flags, may have changed.
+    lines: bool,
+}
+
 /// A block of PIO: four state machines with their program memory, FIFOs and interrupt flags.
-#[derive(Debug, Snapshot)]
+#[derive(Clone, Debug, Snapshot)]
 pub struct Pio {
     wires: PioWires,
     shared: Shared,
@@ -117,6 +126,9 @@ pub struct Pio {
     base: u32,
     /// The deferred batch before the event; [`crate::batch`] runs it.
     batch: Option<Batch>,
+    /// The actions before the event are deferred.
+    #[snapshot(skip)]
+    unseen: unseen::Unseen,
 }
 
 /// Returns the cycle of a bus access or event: the first that starts now or later.
@@ -142,6 +154,7 @@ impl Pio {
             looks: 0,
             base: 0,
             batch: None,
+            unseen: unseen::Unseen::default(),
         }
     }
 
@@ -200,15 +213,26 @@ impl Pio {
         }
     }
 
-    /// Executes cycle `now` of all state machines.
+    /// Executes cycle `now` of all state machines, with its effects outside the block.
     fn step(&mut self, sys: &mut Sys, now: u64) {
+        let acted = self.act(&sys.clock, now);
+        if acted.pins {
+            self.update_pins(sys);
+        }
+        if acted.lines {
+            self.update_lines(sys);
+        }
+    }
+
+    /// Executes cycle `now` of all state machines, without effects outside the block.
+    fn act(&mut self, clock: &Clock, now: u64) -> Acted {
         let mut lines = false;
         let (mut irq_set, mut irq_clear) = (0, 0);
         let mut pins = [self.shared.out, self.shared.oe];
         let mut wrote_pins = self.reassert <= now;
         for (index, machine) in self.machines.iter_mut().enumerate().filter(|(_, machine)| !machine.rests()) {
             let held = machine.sticky;
-            let effects = machine.step(&self.shared, &sys.clock, now);
+            let effects = machine.step(&self.shared, clock, now);
             irq_set |= effects.irq_set;
             irq_clear |= effects.irq_clear;
             lines |= effects.fifo;
@@ -226,12 +250,7 @@ impl Pio {
             self.wake(Some(Stall::Irq), now);
             lines = true;
         }
-        if wrote_pins {
-            self.drive(sys, pins, now);
-        }
-        if lines {
-            self.update_lines(sys);
-        }
+        Acted { pins: wrote_pins && self.drive(clock, pins, now), lines }
     }
 
     fn wake(&mut self, stall: Option<Stall>, now: u64) {
@@ -240,23 +259,23 @@ impl Pio {
         }
     }
 
-    /// Drives levels and directions `pins` from cycle `now` on.
-    fn drive(&mut self, sys: &mut Sys, pins: [u32; 2], now: u64) {
+    /// Drives levels and directions `pins` from cycle `now` on. Returns whether any changed.
+    fn drive(&mut self, clock: &Clock, pins: [u32; 2], now: u64) -> bool {
         let [out, oe] = pins;
         self.plan_reassertion(pins, now);
         let (changed_out, changed_oe) = (out ^ self.shared.out, oe ^ self.shared.oe);
         if changed_out | changed_oe == 0 {
-            return;
+            return false;
         }
         for machine in &mut self.machines {
             if machine.ahead.is_some_and(|ahead| (ahead.relied_out & changed_out) | (ahead.relied_oe & changed_oe) != 0)
             {
-                machine.disturb(&self.shared, &sys.clock, now);
+                machine.disturb(&self.shared, clock, now);
             }
         }
         self.shared.out = out;
         self.shared.oe = oe;
-        self.update_pins(sys);
+        true
     }
 
     /// Finds out whether sticky writes overwrite `pins` in the cycle after `now`.
@@ -277,22 +296,28 @@ impl Pio {
         sys.pins.refresh();
     }
 
-    /// Looks ahead from cycle `now` and schedules the next event.
-    fn plan(&mut self, sys: &mut Sys, now: u64) {
-        self.watch_pins(sys);
-        let horizon = now.max(sys.cycle) + HORIZON_CYCLES;
+    /// Returns the cycle of the next action, up to cycle `horizon`; looks ahead for it.
+    fn next_action(&mut self, clock: &Clock, horizon: u64) -> u64 {
         let mut due = self.reassert;
         let mut unknown = [false; MACHINES];
         for (machine, unknown) in self.machines.iter_mut().zip(&mut unknown) {
-            match machine.known_next(&self.shared, &sys.clock) {
+            match machine.known_next(&self.shared, clock) {
                 Some(next) => due = due.min(next),
                 None => *unknown = true,
             }
         }
         for (machine, _) in self.machines.iter_mut().zip(unknown).filter(|(_, unknown)| *unknown) {
             // No further than an action of another one.
-            due = due.min(machine.look_ahead(&self.shared, &sys.clock, due.min(horizon) - 1));
+            due = due.min(machine.look_ahead(&self.shared, clock, due.min(horizon) - 1));
         }
+        due
+    }
+
+    /// Looks ahead from cycle `now` and schedules the next event.
+    fn plan(&mut self, sys: &mut Sys, now: u64) {
+        self.watch_pins(sys);
+        let horizon = now.max(sys.cycle) + HORIZON_CYCLES;
+        let mut due = self.next_action(&sys.clock, horizon);
         if due != NEVER {
             due = due.min(horizon);
         }
@@ -420,8 +445,8 @@ impl Pio {
     }
 
     /// Returns the pins that enabled state machines may read.
-    pub(crate) fn looks(&self) -> u32 {
-        self.looks
+    pub(crate) fn looks(&self) -> u64 {
+        u64::from(self.looks) << self.base
     }
 
     /// Returns whether a state machine has an instruction from SMx_INSTR to execute.
@@ -445,7 +470,8 @@ impl Pio {
     }
 
     /// Records that the input buffers had these levels from `at` on.
-    pub(crate) fn note_inputs(&mut self, at: Ps, levels: u32) {
+    pub(crate) fn note_inputs(&mut self, at: Ps, levels: u64) {
+        let levels = (levels >> self.base) as u32;
         if levels != self.shared.inputs.levels() {
             self.shared.inputs.change(at, levels);
         }

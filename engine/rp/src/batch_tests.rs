@@ -113,5 +113,5 @@ macro_rules! tests {
     };
 }
 
-tests!(rp2040, 111_350);
-tests!(rp2350, 115_291);
+tests!(rp2040, 88_554);
+tests!(rp2350, 92_471);

@@ -63,6 +63,8 @@ pub trait Coreless {
 /// A chip on one, two or four data wires: receives and sends groups of bits in turn, and acts at the end of each.
 #[derive(Default)]
 pub struct Peer {
+    /// It is not connected.
+    away: bool,
     high: bool,
     giving: bool,
     /// The number of data wires.
@@ -105,7 +107,7 @@ impl World for Peer {
     fn pins_changed(&mut self, sys: &mut Sys) {
         let levels = sys.pins.level();
         let high = levels & (1 << CLOCK) != 0;
-        if high == std::mem::replace(&mut self.high, high) {
+        if self.away || high == std::mem::replace(&mut self.high, high) {
             return;
         }
         if self.giving && high == self.rising {
@@ -129,6 +131,9 @@ impl World for Peer {
 
     fn bit_peer(&self) -> Option<BitPeer> {
         let way = if self.giving { Way::Gives { rising: self.rising } } else { Way::Takes };
+        if self.away {
+            return None;
+        }
         let (lanes, bits) = (self.lanes, self.left.saturating_sub(self.lanes));
         Some(BitPeer { clock: CLOCK, data: DATA, lanes, way, bits })
     }
@@ -162,6 +167,11 @@ impl<C: Coreless> Bench<C> {
 
     fn sys(&mut self) -> &mut Sys {
         self.chip.bus().involved().sys
+    }
+
+    fn unplug(&mut self) {
+        self.sys().watch_pins(watcher::WORLD, 0);
+        self.peer().away = true;
     }
 
     fn peer(&mut self) -> &mut Peer {
@@ -487,6 +497,15 @@ fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
         pair.w(PIO[0] + C::REGISTERS.intr + 4, random.draw32() & 0xf33);
     }
     pair.w(PIO[0], if random.one_in(3) { 3 } else { 1 });
+    // Several state machines, most often on pins that nothing outside the chip reads.
+    let more = &mut SplitMix64::new(!seed);
+    if more.one_in(4) {
+        if !more.one_in(4) {
+            pair.0.iter_mut().for_each(Bench::unplug);
+        }
+        (0..=more.below32(3)).for_each(|machine| set_up(&mut pair, more, machine, false));
+        pair.w(PIO[0], 0xf);
+    }
     let gap = [3, 20, 150, 600][random.below32(4) as usize];
     // Frequent accesses leave nothing to defer.
     let calm = if sensible { [4, 20, 1000][random.below32(3) as usize] } else { 1 };

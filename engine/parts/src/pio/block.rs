@@ -77,6 +77,14 @@ impl Machine {
         (next == NEVER || !state.is_quiet(&view, fifos)).then(|| refill.min(next))
     }
 
+    /// Returns whether the action in cycle `now`, its next one or a later one, may move a word, wait for one, or use a
+    /// flag.
+    pub(crate) fn moves_words(&mut self, shared: &Shared, clock: &Clock, now: u64) -> bool {
+        let (next, refill) = (self.ahead.unwrap_or(self.state), self.refill);
+        let (view, fifos, _) = self.view(shared, clock);
+        refill <= now || next.next() <= now && next.moves_words(&view, fifos)
+    }
+
     /// Looks ahead up to cycle `until`. Returns the cycle of the next action.
     pub(crate) fn look_ahead(&mut self, shared: &Shared, clock: &Clock, until: u64) -> u64 {
         let mut ahead = self.state;

@@ -323,6 +323,21 @@ impl State {
         }
     }
 
+    /// Returns whether the next instruction may move a word, wait for one, or use a flag.
+    pub(crate) fn moves_words(&self, view: &View, fifos: &Fifos) -> bool {
+        let config = view.config;
+        let instruction = self.instruction(view.shared);
+        let bits = bit_count(u32::from(instruction));
+        match instruction >> 13 {
+            _ if self.wants_refill(config) && !fifos.tx.is_empty() => true,
+            op::WAIT => (instruction >> 5) & 3 == 2,
+            op::IN => config.autopush() && self.isr_count + bits >= config.push_threshold(),
+            op::OUT => config.autopull() && self.osr_count + bits >= config.pull_threshold(),
+            op::PUSH_PULL | op::IRQ => true,
+            _ => false,
+        }
+    }
+
     /// Executes quiet instructions up to cycle `until`, at most `budget`.
     pub(crate) fn run_quiet(&mut self, view: &View, fifos: &mut Fifos, until: u64, budget: u32) {
         let mut earlier = None;

@@ -61,6 +61,8 @@ impl Bench {
         let mut bus = Bus::new(rp::rp2040::wires::sys(6_500_000), Inverters::default());
         let mut mem = Memory::new(&[], 1 << 20);
         bus.power_on(&mut mem, false);
+        // Each edge of PIO is an event, which is noted.
+        bus.sys.batches_enabled = false;
         let mut bench = Self { bus, mem, events: 0, digest: 0 };
         bench.write(0x4002_400c, 1);
         bench.write(0x4002_4000, 0x00fa_baa0);
