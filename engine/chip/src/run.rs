@@ -357,6 +357,9 @@ fn take_turns(chip: &mut impl Runs, limit: u64, end: u64) -> (usize, bool) {
     loop {
         let cycles = [0, 1].map(|core| chip.core(core).cycles);
         let index = behind(cycles);
+        if cycles[index] >= limit {
+            return (index, false);
+        }
         let other = cycles[1 - index];
         // Core 0 runs first when both are at the same cycle.
         let turn = limit.min(other + u64::from(index == 0)).max(cycles[index] + 1);

@@ -78,6 +78,12 @@ pub trait Bus<A: Architecture> {
         None
     }
 
+    /// Returns the word that `core` reads at `address` at `cycle`, and the wait states (`None`: it is at the IO port), if
+    /// the read is like those of [`Self::peek`], or gives what depends on the cycle alone.
+    fn peek_at(&self, core: usize, address: u32, _cycle: u64) -> Option<(u32, Option<u32>)> {
+        self.peek(core, address).map(|value| (value, None))
+    }
+
     /// Reads the word at `address` of [`Map::IO_PORT`] as `core` does at `cycle`, if only that core can tell that it was
     /// read. `None`: the read must pass the bus.
     fn read_port(&mut self, _core: usize, _address: u32, _cycle: u64) -> Option<u32> {

@@ -5,8 +5,10 @@
 
 use crate::wires::{TimerWires, Version};
 use chip::{Peripheral, Sys, Write, unmodelled};
-use sim::{NEVER, Snapshot};
+use sim::{NEVER, Ps, Snapshot};
 
+/// A read of it latches TIMEHR.
+const TIMELR: u32 = 0x0c;
 /// Registers that only version 1 has, before the interrupts. With SOURCE the counter runs at clk_sys.
 const LOCKED: u32 = 0x34;
 const SOURCE: u32 = 0x38;
@@ -55,11 +57,11 @@ impl Timer {
 impl Timer {
     /// Returns the microseconds counted so far.
     pub(crate) fn time(&self, sys: &Sys) -> u64 {
-        if self.pause != 0 {
-            self.offset
-        } else {
-            sys.ticks[self.wires.tick].count(sys.now()).wrapping_add(self.offset)
-        }
+        self.time_at(sys, sys.now())
+    }
+
+    fn time_at(&self, sys: &Sys, now: Ps) -> u64 {
+        if self.pause != 0 { self.offset } else { sys.ticks[self.wires.tick].count(now).wrapping_add(self.offset) }
     }
 
     fn set_time(&mut self, sys: &Sys, time: u64) {
@@ -123,26 +125,23 @@ impl Timer {
     }
 }
 
-impl Peripheral for Timer {
-    fn name(&self) -> &'static str {
-        self.wires.name
+impl Timer {
+    /// Returns what a read of a register at `now` gives; `None`: it also has an effect. No other access or event comes
+    /// before.
+    pub fn peek(&self, sys: &Sys, offset: u32, now: Ps) -> Option<u32> {
+        (offset != TIMELR).then(|| self.read_at(sys, offset, now))
     }
 
-    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+    fn read_at(&self, sys: &Sys, offset: u32, now: Ps) -> u32 {
         let Some(offset) = self.common(offset) else {
             return u32::from(offset == LOCKED && self.locked);
         };
         match offset {
             0x08 => self.high_latched,
-            0x0c => {
-                let time = self.time(sys);
-                self.high_latched = (time >> 32) as u32;
-                time as u32
-            }
             0x10..=0x1c => self.alarms[((offset - 0x10) / 4) as usize],
             0x20 => self.armed,
-            0x24 => (self.time(sys) >> 32) as u32,
-            0x28 => self.time(sys) as u32,
+            0x24 => (self.time_at(sys, now) >> 32) as u32,
+            0x28 => self.time_at(sys, now) as u32,
             0x2c => self.dbgpause,
             0x30 => self.pause,
             0x34 => self.intr,
@@ -151,6 +150,21 @@ impl Peripheral for Timer {
             0x40 => self.ints(),
             _ => 0,
         }
+    }
+}
+
+impl Peripheral for Timer {
+    fn name(&self) -> &'static str {
+        self.wires.name
+    }
+
+    fn read(&mut self, sys: &mut Sys, offset: u32) -> u32 {
+        if offset == TIMELR {
+            let time = self.time(sys);
+            self.high_latched = (time >> 32) as u32;
+            return time as u32;
+        }
+        self.read_at(sys, offset, sys.now())
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {

@@ -6,6 +6,7 @@ use chip::{BusFault, Event, Sys, World, Write, lane};
 use cpu::{Architecture, Map, Master, Translations};
 use parts::batch::{Batches, Involved, Use};
 use parts::dma::{Dma, DmaBus};
+use parts::timer::Timer;
 use sim::Snapshot;
 use sim::snapshot::{self, Torn};
 
@@ -106,6 +107,9 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
     ) -> Result<bool, BusFault> {
         Ok(false)
     }
+
+    /// Returns the timer with the register at `address`, and the RESETS bit that holds it in reset.
+    fn timer(&self, address: u32) -> Option<(&Timer, u32)>;
 
     /// Handles a write to a block, after the block did.
     #[inline]
@@ -597,6 +601,17 @@ impl<F: Fabric, K: Kind<F>> cpu::Bus<K> for Bus<F> {
 
     fn peek(&self, core: usize, address: u32) -> Option<u32> {
         self.port(address).and_then(|offset| self.sio.peek(core, offset))
+    }
+
+    fn peek_at(&self, core: usize, address: u32, cycle: u64) -> Option<(u32, Option<u32>)> {
+        let Some((timer, reset)) = self.own.timer(address) else {
+            return cpu::Bus::<K>::peek(self, core, address).map(|value| (value, None));
+        };
+        if self.sys.held_in_reset & reset != 0 || self.sys.trace.wants(kind::REGISTERS) {
+            return None;
+        }
+        let value = timer.peek(&self.sys, address & 0xffc, self.sys.clock.ps_at(cycle))?;
+        Some((value, Some(F::Map::REGISTERS.read_waits)))
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use std::mem::offset_of;
 
 use chip::PROBED;
 use cpu::{Bus, Map, NO_WORD};
-use jit::{Accesses, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
+use jit::{Accesses, BRANCHED, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
 
 use self::block::Translation;
 use crate::core::Core;
@@ -24,6 +24,9 @@ const LAYOUT: Layout = Layout {
     cycles: offset_of!(Core, cycles) as i32,
 };
 
+/// [`Guest::start`] where the word of the next instruction is fetched already.
+const FETCHED: u32 = 1;
+
 impl Translate for V6m {
     const LAYOUT: Layout = LAYOUT;
     const ACCESS: u32 = 2;
@@ -31,7 +34,9 @@ impl Translate for V6m {
 
     type Pipeline = ();
 
-    fn after_branch_to(_: u32) {}
+    fn started(pc: u32, start: u32) -> (u32, ()) {
+        (if start == BRANCHED { NO_WORD } else { pc >> 2 }, ())
+    }
 
     fn step<M: Map>(block: &mut Block<'_, Self, M>) -> Flow {
         Translation(block).step()
@@ -71,8 +76,11 @@ impl Guest for Core {
     }
 
     #[inline(always)]
-    fn at_start(&self) -> bool {
-        self.fetch_word == NO_WORD
+    fn start(&self) -> Option<u32> {
+        match self.fetch_word {
+            NO_WORD => Some(BRANCHED),
+            word => (word == self.pc >> 2).then_some(FETCHED),
+        }
     }
 
     #[inline(always)]

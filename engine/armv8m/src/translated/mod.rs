@@ -12,7 +12,7 @@ use cpu::Left;
 use dynasmrt::{DynasmApi, dynasm};
 use jit::mistakes::Mistake;
 use jit::routines::Assembler;
-use jit::{Accesses, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
+use jit::{Accesses, BRANCHED, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
 
 use self::block::Translation;
 use crate::bus::Bus;
@@ -46,6 +46,13 @@ pub struct Pipeline {
     it: u8,
 }
 
+/// The bits of [`Guest::start`] with [`Core::late`], unless it is [`BRANCHED`]. The others: whether no word is fetched, that
+/// of the next instruction is, or the one before it is the last.
+const LATE_BITS: u32 = 0x00ff_ffff;
+const NOT_FETCHED: u32 = 1 << 24;
+const FETCHED: u32 = 2 << 24;
+const FETCHED_BEFORE: u32 = 3 << 24;
+
 /// Returns [`Core::late`] after a branch to `pc`.
 const fn late_after_branch(pc: u32) -> u32 {
     if pc & 2 != 0 { SECOND_HALF } else { 0 }
@@ -58,8 +65,14 @@ impl Translate for V8m {
 
     type Pipeline = Pipeline;
 
-    fn after_branch_to(target: u32) -> Pipeline {
-        Pipeline { late: late_after_branch(target), it: 0 }
+    fn started(pc: u32, start: u32) -> (u32, Pipeline) {
+        let late = if start == BRANCHED { late_after_branch(pc) } else { start & LATE_BITS };
+        let word = match start & !LATE_BITS {
+            FETCHED => pc >> 2,
+            FETCHED_BEFORE => (pc >> 2) - 1,
+            _ => NO_WORD,
+        };
+        (word, Pipeline { late, it: 0 })
     }
 
     fn in_engine(at: Pipeline, here: Pipeline) -> Pipeline {
@@ -123,8 +136,16 @@ impl Guest for Core {
     }
 
     #[inline(always)]
-    fn at_start(&self) -> bool {
-        self.fetch_word == NO_WORD && self.it == 0 && self.late == late_after_branch(self.pc)
+    fn start(&self) -> Option<u32> {
+        let fetched = match self.fetch_word {
+            _ if self.it != 0 => return None,
+            NO_WORD if self.late == late_after_branch(self.pc) => return Some(BRANCHED),
+            NO_WORD => NOT_FETCHED,
+            word if word == self.pc >> 2 => FETCHED,
+            word if word + 1 == self.pc >> 2 => FETCHED_BEFORE,
+            _ => return None,
+        };
+        Some(self.late | fetched)
     }
 
     #[inline(always)]

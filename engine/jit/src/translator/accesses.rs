@@ -148,7 +148,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         dynasm!(self.ops ; .arch x64 ; =>done);
         if self.ahead {
             let stuck = self.bail_here();
-            self.stubs.push(Stub::LoadAhead { at, load, done, stuck });
+            self.stubs.push(Stub::LoadAhead { at, load, cycles: place.cycles, done, stuck });
         } else {
             self.stubs.push(Stub::Load { at, load, place, after, done, take });
         }

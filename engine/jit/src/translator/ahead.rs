@@ -4,8 +4,8 @@
 //! While both do nothing but change their registers, hit the flash cache, and access SRAM that the other leaves alone,
 //! any order has the same effects. [`run_ahead`] runs such a window: the first core to its end, then the second up to
 //! where the first stopped. A core stops before an instruction that needs the true order: a miss of the cache, a bus
-//! access other than [`Bus::peek`], a store into code, or anything that is not translated. Hence in a window no event, interrupt, cache line or
-//! block changes. The second core also stops before it reads a granule of SRAM that the first has written, or writes
+//! access other than [`Bus::peek_at`], a store into code, or anything that is not translated. Hence in a window no event,
+//! interrupt, cache line or block changes. The second core also stops before it reads a granule of SRAM that the first has written, or writes
 //! one that the first has accessed. In all these cases the first core is ahead of an instruction that may concern it:
 //! its registers and its granules get their earlier contents, and it runs again up to that instruction. It does the
 //! same again, since the second core has changed nothing that it reads.
@@ -16,11 +16,14 @@ use cpu::memory::CODE_GRANULE_BITS;
 use cpu::{Bus, Map, Memory};
 
 use super::mistakes::Mistake;
-use super::{Accesses, BAILED, Guest, Translate, block_at, enter};
+use super::{Accesses, BAILED, Guest, Translate, block_for, enter};
 
 const GRANULE: usize = 1 << CODE_GRANULE_BITS;
-/// More cycles than any instruction of a window takes: an event's window ends as many before it.
-const LONGEST: u64 = 32;
+/// Cycles that the cores take turns where one has no block, and half of those that a window must gain to be followed by
+/// another at once.
+const TURNS: u64 = 32;
+/// Cycles before an event that are not worth a window.
+const WORTH: u64 = 8;
 /// Cycles of the shortest and the longest window.
 const WINDOW: (u64, u64) = (64, 4096);
 /// Most cycles between a window that failed and the next attempt.
@@ -30,8 +33,6 @@ const PAUSE: u64 = 512;
 pub const LOAD: u32 = 0;
 /// A write to it.
 pub const STORE: u32 = 1;
-/// A read of a register that nothing in a window changes ([`Bus::peek`]).
-pub const PEEK: u32 = 2;
 
 /// The accesses of both cores in the present window.
 pub(super) struct Ahead {
@@ -97,8 +98,10 @@ where
     A: Translate<Core: Accesses<A, B>>,
     B: Bus<A>,
 {
-    while core.cycles() < limit && core.at_start() {
-        let Some(entry) = mem.translated.ahead_entry::<B::Map>(core.pc(), mem.xip.offline) else { return };
+    while core.cycles() < limit
+        && let Some(start) = core.start()
+    {
+        let Some(entry) = mem.translated.ahead_entry::<B::Map>(core.pc(), start, mem.xip.offline) else { return };
         if enter(core, mem, bus, limit, entry, std::ptr::null_mut(), Some(role)) == Some(BAILED) {
             return;
         }
@@ -121,13 +124,15 @@ where
 {
     let start = cores[index].cycles();
     let never = mem.translated.off || bus.counted() != 0;
-    let Some(end) = end.checked_sub(LONGEST).filter(|&end| !never && end > start + LONGEST) else { return u64::MAX };
+    if never || end <= start + WORTH {
+        return u64::MAX;
+    }
     if start < mem.translated.ahead.next || bus.sys().attention {
         return mem.translated.ahead.next;
     }
     for core in cores.iter() {
-        if core.interrupted::<B::Map>() || !core.at_start() || block_at(mem, core.pc(), false, true).is_none() {
-            return start + LONGEST;
+        if core.interrupted::<B::Map>() || block_for(mem, core, false, true).is_none() {
+            return start + TURNS;
         }
     }
     let [zero, one] = cores;
@@ -161,7 +166,7 @@ where
     ahead.end_window();
     ahead.window = if overtaken { ahead.window / 2 } else { ahead.window * 2 }.clamp(WINDOW.0, WINDOW.1);
     let gained = first.cycles() + second.cycles() - before;
-    ahead.pause = if gained < 2 * LONGEST { (2 * ahead.pause).min(PAUSE) } else { 1 };
+    ahead.pause = if gained < 2 * TURNS { (2 * ahead.pause).min(PAUSE) } else { 1 };
     ahead.next = first.cycles().min(second.cycles()) + ahead.pause - 1;
     ahead.next
 }

@@ -8,7 +8,7 @@
 //! then, a miss of the cache or an access by the engine, asks again.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use cpu::{Map, Memory, NO_WORD};
+use cpu::{Map, Memory};
 use dynasmrt::{AssemblyOffset, DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::flags::{Flags, Host};
@@ -16,7 +16,7 @@ use super::mistakes::Mistake;
 use super::part::{Made, Room};
 use super::routines::{Assembler, EXECUTED, GUEST, PASS, Routines, WORDS};
 use super::stubs::Stub;
-use super::{Part, Translate, counts, source};
+use super::{BRANCHED, Part, Translate, counts, source};
 
 /// Most instructions of one block.
 const LONGEST: u32 = 96;
@@ -140,18 +140,18 @@ pub fn guest(register: u8) -> Option<u8> {
 }
 
 impl<'a, A: Translate, M: Map> Block<'a, A, M> {
-    /// Starts the block at `pc` in `part`, to be put into `room`.
+    /// Starts the block at `pc` in `part`, to be put into `room`, for cores whose [`super::Guest::start`] is `start`.
     pub(super) fn new(
         mem: &'a Memory<M, A>,
         routines: &'a Routines,
         part: Part,
         counting: bool,
         ahead: bool,
-        pc: u32,
+        (pc, start): (u32, u32),
         room: Room,
     ) -> Self {
-        let pipeline = A::after_branch_to(pc);
-        let here = Place { pc, word: NO_WORD, executed: 0, fetched: 0, cycles: 0, flags: Flags::IN_CORE, pipeline };
+        let (word, pipeline) = A::started(pc, start);
+        let here = Place { pc, word, executed: 0, fetched: 0, cycles: 0, flags: Flags::IN_CORE, pipeline };
         Self {
             ops: Assembler::new(room.code),
             links: room.links,
@@ -173,8 +173,8 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
             bounded: Vec::new(),
             leaves_out: true,
             host: None,
+            waits: if start == BRANCHED { Waits::Nothing } else { Waits::More },
             start: pc,
-            waits: Waits::Nothing,
             polls: None,
         }
     }

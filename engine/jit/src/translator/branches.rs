@@ -8,12 +8,12 @@ use super::block::{Block, Place};
 use super::flags::{self, ALL};
 use super::mistakes::Mistake;
 use super::routines::jump_to_slot;
-use super::{Part, Translate};
+use super::{BRANCHED, Part, Translate};
 
 impl<A: Translate, M: Map> Block<'_, A, M> {
     /// Continues at `target` after a branch of `cycles`.
     pub fn branch(&mut self, target: u32, cycles: u32) {
-        let (cycles, pipeline) = (self.here.cycles + cycles, A::after_branch_to(target));
+        let (cycles, pipeline) = (self.here.cycles + cycles, A::started(target, BRANCHED).1);
         let place = Place { pc: target, word: NO_WORD, cycles, pipeline, ..self.here };
         if !self.part.contains(target) {
             self.end(place, self.routines.leave);

@@ -122,8 +122,8 @@ pub(super) struct Context {
     /// core is the second.
     pub(crate) denied: [Address; 2],
     pub(crate) touch: Address,
-    /// Functions that read and write a word of the core's IO port.
-    pub(crate) port: [Address; 2],
+    /// Functions that read and write a word of the core's IO port, and read any register in a window.
+    pub(crate) port: [Address; 3],
     /// The address of the core's number and that, if a read of it is like any other in this run; else no address.
     pub(crate) number_at: u64,
     pub(crate) number: u32,
@@ -200,7 +200,11 @@ impl Context {
             stack_limit: unsafe { (*core).stack_limit() },
             denied,
             touch: touch::<A, B> as *const () as Address,
-            port: [read_port::<A, B> as *const () as Address, write_port::<A, B> as *const () as Address],
+            port: [
+                read_port::<A, B> as *const () as Address,
+                write_port::<A, B> as *const () as Address,
+                peek::<A, B> as *const () as Address,
+            ],
             number_at: number.map_or(u64::MAX, |_| B::Map::IO_PORT.base.into()),
             number: number.unwrap_or_default(),
             role: ahead.unwrap_or_default(),
@@ -411,17 +415,19 @@ called! {
     }
 }
 called! {
-    /// Permits an access of `kind` to SRAM in a window, or reads a register at the address `offset`; 0: it needs the true
-    /// order.
+    /// Reads a register in a window. Returns the cycles that this takes; 0: it needs the true order.
+    fn peek<A: Translate, B: Bus<A>>(context: *mut Context, address: u32, cycle: u64) -> u32 {
+        // SAFETY: as above.
+        let (context, core, bus) =
+            unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &*(*context).bus.cast::<B>()) };
+        let Some((value, waits)) = bus.peek_at(core.index(), address, cycle) else { return 0 };
+        context.value = value;
+        waits.map_or(1, |waits| A::ACCESS + waits)
+    }
+}
+called! {
+    /// Permits an access of `kind` to SRAM in a window; 0: it needs the true order.
     fn touch<A: Translate, B: Bus<A>>(context: *mut Context, offset: u32, kind: u32) -> u32 {
-        if kind == ahead::PEEK {
-            // SAFETY: as above.
-            let (context, core, bus) =
-                unsafe { (&mut *context, &*(*context).core.cast::<A::Core>(), &*(*context).bus.cast::<B>()) };
-            let value = bus.peek(core.index(), offset);
-            context.value = value.unwrap_or_default();
-            return u32::from(value.is_some());
-        }
         // SAFETY: as above. The tables neither move nor grow.
         let (mem, role) = unsafe { (&mut *(*context).mem.cast::<Memory<B::Map, A>>(), (*context).role) };
         u32::from(ahead::touch(mem, role, offset, kind))

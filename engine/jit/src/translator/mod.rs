@@ -85,8 +85,8 @@ pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized 
     /// What an instruction depends on beside registers, flags and fetched words.
     type Pipeline: Copy + PartialEq;
 
-    /// Returns the same after a branch to `target`, where a block may start.
-    fn after_branch_to(target: u32) -> Self::Pipeline;
+    /// Returns the same, and the last word fetched, where [`Guest::start`] of a core at `pc` is `start`.
+    fn started(pc: u32, start: u32) -> (u32, Self::Pipeline);
 
     /// Returns the same for the engine, which executes the current instruction: `at` its start, `here` its end.
     fn in_engine(_at: Self::Pipeline, here: Self::Pipeline) -> Self::Pipeline {
@@ -110,6 +110,9 @@ pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized 
     fn effects<M: Map>(mem: &Memory<M, Self>, part: Part, pc: u32) -> Option<Effects>;
 }
 
+/// [`Guest::start`] after a branch.
+pub const BRANCHED: u32 = 0;
+
 /// Most words of [`Guest::state`].
 pub const STATE: usize = 20;
 
@@ -127,8 +130,9 @@ pub trait Guest {
     /// Returns the cycle at which that starts.
     fn cycles(&self) -> u64;
 
-    /// Returns whether a block can start here: nothing before the next instruction matters to it.
-    fn at_start(&self) -> bool;
+    /// Returns what a block that starts here must know of the instruction before: [`BRANCHED`], or anything else.
+    /// `None`: no block can.
+    fn start(&self) -> Option<u32>;
 
     /// Returns whether all of its code must be interpreted now, or an exception may be taken.
     fn interrupted<M: Map>(&self) -> bool;
@@ -217,10 +221,13 @@ struct Blocks {
     /// Bytes of the buffer used by the routines.
     reserved: usize,
     /// Offset of each slot's block in the buffer; 0, the start of the buffer, is the exit. All zeros at first, so only
-    /// executed parts take memory. The second table is of blocks for [`ahead`], and empty without one.
-    entries: [Vec<u32>; 2],
+    /// executed parts take memory. The second table is of blocks for [`ahead`], the third of those that start after an
+    /// instruction without a branch, to which no block leads. Both are empty without such a block.
+    entries: [Vec<u32>; 3],
+    /// [`Guest::start`] of the blocks in the third table.
+    starts: Vec<u32>,
     heat: Vec<u8>,
-    /// For both tables, the links to each slot. A link without a block leads to the exit.
+    /// For the first two tables, the links to each slot. A link without a block leads to the exit.
     chains: [Chains; 2],
     /// The slots that the links of the blocks in each slot lead to.
     exits: HashMap<usize, Vec<usize>>,
@@ -245,28 +252,36 @@ impl Blocks {
         let waiting = std::mem::take(&mut self.waiting);
         let Some(entries) = self.buffer.compile(mistakes) else { return false };
         for (place, entry) in waiting.into_iter().zip(entries) {
-            let Some((slot, ahead)) = place else { continue };
+            let Some((slot, table)) = place else { continue };
             self.heat[slot] = if entry == 0 { NEVER } else { hot };
-            self.enter(slot, ahead, entry);
+            self.enter(slot, table, entry);
         }
         true
     }
 
     /// Returns a slot's entry in a table.
-    fn entry(&self, slot: usize, ahead: usize) -> u32 {
-        self.entries[ahead].get(slot).copied().unwrap_or_default()
+    fn entry(&self, slot: usize, table: usize) -> u32 {
+        self.entries[table].get(slot).copied().unwrap_or_default()
+    }
+
+    /// Returns whether blocks in `slot` may start after an instruction without a branch as `start` says.
+    fn starts(&self, slot: usize, start: u32) -> bool {
+        start == BRANCHED || self.starts.get(slot).is_none_or(|&known| known == BRANCHED || known == start)
     }
 
     /// Points the entry of a slot, and all links to it, at its block.
-    fn enter(&mut self, slot: usize, ahead: usize, entry: u32) {
-        if entry != 0 && self.entries[ahead].is_empty() {
-            self.entries[ahead] = vec![0; self.heat.len()];
+    fn enter(&mut self, slot: usize, table: usize, entry: u32) {
+        // The table in which the block looks others up must exist, too.
+        for table in [table, table.min(1)] {
+            if entry != 0 && self.entries[table].is_empty() {
+                self.entries[table] = vec![0; self.heat.len()];
+            }
         }
-        if let Some(place) = self.entries[ahead].get_mut(slot) {
+        if let Some(place) = self.entries[table].get_mut(slot) {
             *place = entry;
         }
         let address = self.buffer.start() + entry as usize;
-        for &(link, _) in self.chains[ahead].get(&slot).into_iter().flatten() {
+        for &(link, _) in self.chains.get(table).and_then(|chains| chains.get(&slot)).into_iter().flatten() {
             self.buffer.link(link, address);
         }
     }
@@ -283,8 +298,11 @@ impl Blocks {
 
     /// Drops the blocks in `slot`.
     fn drop_blocks(&mut self, slot: usize) {
-        for ahead in 0..2 {
-            self.enter(slot, ahead, 0);
+        for table in 0..self.entries.len() {
+            self.enter(slot, table, 0);
+        }
+        if let Some(start) = self.starts.get_mut(slot) {
+            *start = BRANCHED;
         }
         for exit in self.exits.remove(&slot).into_iter().flatten() {
             for chains in &mut self.chains {
@@ -420,12 +438,13 @@ impl Translated {
         self.blocks.as_ref().map_or(std::ptr::null(), |blocks| blocks.entries[usize::from(ahead)].as_ptr())
     }
 
-    /// Returns the block at `pc` for a core ahead of the other.
-    fn ahead_entry<M: Map>(&self, pc: u32, offline: bool) -> Option<usize> {
+    /// Returns the block for a core ahead of the other, at `pc` after `start`.
+    fn ahead_entry<M: Map>(&self, pc: u32, start: u32, offline: bool) -> Option<usize> {
         let blocks = self.blocks.as_ref()?;
         let slot = Part::of::<M>(pc, self.flash_reach, false)?.slot(pc);
-        let entry = blocks.entry(slot, 1);
-        (entry != 0 && !(offline && slot >= M::FLASH_OPS)).then(|| blocks.buffer.start() + entry as usize)
+        let entry = blocks.entry(slot, table(start, true));
+        let usable = entry != 0 && blocks.starts(slot, start) && !(offline && slot >= M::FLASH_OPS);
+        usable.then(|| blocks.buffer.start() + entry as usize)
     }
 
     /// Returns whether a branch to the instruction in `slot` should leave the interpreter: a block exists, or is due.
@@ -473,7 +492,8 @@ impl Translated {
             return;
         }
         if let Some(blocks) = &mut self.blocks {
-            blocks.entries = [vec![0; self.slots], Vec::new()];
+            blocks.entries = [vec![0; self.slots], Vec::new(), Vec::new()];
+            blocks.starts = Vec::new();
             blocks.heat = vec![0; self.slots];
             blocks.chains = Default::default();
             blocks.exits.clear();
@@ -496,7 +516,8 @@ impl Translated {
             reserved: buffer.used(),
             buffer,
             routines,
-            entries: [vec![0; self.slots], Vec::new()],
+            entries: [vec![0; self.slots], Vec::new(), Vec::new()],
+            starts: Vec::new(),
             heat: vec![0; self.slots],
             chains: Default::default(),
             exits: HashMap::new(),
@@ -508,9 +529,20 @@ impl Translated {
     }
 }
 
-/// Returns the address of the block that starts at `pc`, which is made if that address is hot.
+/// Returns the table with the blocks for `start` ([`Guest::start`]).
+fn table(start: u32, ahead: bool) -> usize {
+    if ahead { 1 + usize::from(start != BRANCHED) } else { 0 }
+}
+
+/// Returns the address of the block for the next instruction of `core`, which is made if that is hot.
 #[inline(always)]
-fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: bool, ahead: bool) -> Option<usize> {
+fn block_for<M: Map, A: Translate<Core: Guest>>(
+    mem: &mut Memory<M, A>,
+    core: &A::Core,
+    counting: bool,
+    ahead: bool,
+) -> Option<usize> {
+    let (pc, start) = (core.pc(), core.start()?);
     let &Translated { flash_reach, off, hot, .. } = &mem.translated;
     if off {
         return None;
@@ -531,7 +563,11 @@ fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: boo
         return None;
     }
     let blocks = mem.translated.blocks.as_mut()?;
-    let entry = blocks.entry(slot, usize::from(ahead));
+    let table = table(start, ahead);
+    if !blocks.starts(slot, start) {
+        return None;
+    }
+    let entry = blocks.entry(slot, table);
     if entry != 0 {
         return Some(blocks.buffer.start() + entry as usize);
     }
@@ -541,13 +577,13 @@ fn block_at<M: Map, A: Translate>(mem: &mut Memory<M, A>, pc: u32, counting: boo
     }
     match blocks.heat[slot] {
         NEVER => None,
-        WAITING => compile(mem, slot, usize::from(ahead)),
-        _ => make(mem, part, counting, ahead, pc),
+        WAITING => compile(mem, slot, table),
+        _ => make(mem, part, counting, ahead, (pc, start)),
     }
 }
 
 /// Compiles the blocks that wait, if that is due, and returns the address of the one in `slot`.
-fn compile<M: Map, A: Translate>(mem: &mut Memory<M, A>, slot: usize, ahead: usize) -> Option<usize> {
+fn compile<M: Map, A: Translate>(mem: &mut Memory<M, A>, slot: usize, table: usize) -> Option<usize> {
     let Translated { blocks, mistakes, hot, .. } = &mut mem.translated;
     let (blocks, hot) = (blocks.as_mut()?, *hot);
     if !blocks.is_due() && hot > 0 {
@@ -557,7 +593,7 @@ fn compile<M: Map, A: Translate>(mem: &mut Memory<M, A>, slot: usize, ahead: usi
         mem.translated.turn_off();
         return None;
     }
-    let entry = blocks.entry(slot, ahead);
+    let entry = blocks.entry(slot, table);
     (entry != 0).then(|| blocks.buffer.start() + entry as usize)
 }
 
@@ -567,13 +603,14 @@ fn make<M: Map, A: Translate>(
     part: Part,
     counting: bool,
     ahead: bool,
-    pc: u32,
+    (pc, start): (u32, u32),
 ) -> Option<usize> {
+    let table = table(start, ahead);
     let slot = part.slot(pc);
     let blocks = mem.translated.blocks.as_ref()?;
     let (routines, at) = (blocks.routines, blocks.buffer.next());
     let room = Room { code: at, links: blocks.buffer.next_link() };
-    let block = Block::new(mem, &routines, part, counting, ahead, pc, room).make();
+    let block = Block::new(mem, &routines, part, counting, ahead, (pc, start), room).make();
     #[cfg(any(target_arch = "aarch64", all(target_arch = "x86_64", feature = "mistakes")))]
     let block = block.and_then(|made| {
         let lowered = aarch64::lower(&made.code, at, &mem.translated.mistakes);
@@ -595,7 +632,13 @@ fn make<M: Map, A: Translate>(
         return None;
     }
     blocks.add_links(slot, block.exits, usize::from(ahead));
-    blocks.waiting.push(Some((slot, usize::from(ahead))));
+    blocks.waiting.push(Some((slot, table)));
+    if start != BRANCHED {
+        if blocks.starts.is_empty() {
+            blocks.starts = vec![BRANCHED; blocks.heat.len()];
+        }
+        blocks.starts[slot] = start;
+    }
     blocks.heat[slot] = WAITING;
     let end = slot + ((block.end - pc) >> 1) as usize;
     let extent = Extent { first: slot, end };
@@ -610,7 +653,7 @@ fn make<M: Map, A: Translate>(
     } else if slot >= M::FLASH_OPS {
         [slot, end - 1].into_iter().for_each(|slot| mem.mark_flash((slot - M::FLASH_OPS) * 2));
     }
-    compile(mem, slot, usize::from(ahead))
+    compile(mem, slot, table)
 }
 
 /// Runs blocks from the PC of `core` on until `limit`, or until one leads outside translated code. `None`: no block
@@ -622,7 +665,7 @@ where
     B: Bus<A>,
 {
     mem.translated.mistakes.written_by(Master::Core(core.index()));
-    if !core.at_start() || limit - core.cycles() < WORTHWHILE {
+    if limit - core.cycles() < WORTHWHILE || core.start() != Some(BRANCHED) {
         return None;
     }
     let counting = bus.counted() != 0;
@@ -630,7 +673,7 @@ where
     if counting && counter.is_null() {
         return None;
     }
-    let entry = block_at(mem, core.pc(), counting, false)?;
+    let entry = block_for(mem, &*core, counting, false)?;
     let left = enter(core, mem, bus, limit, entry, counter, None)?;
     Some(if left == BAILED { Left::Interpret } else { Left::Look })
 }

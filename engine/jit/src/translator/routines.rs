@@ -99,11 +99,12 @@ pub struct Routines {
     pub cross_region_jump: usize,
     /// Adds the wait states of a miss at flash offset EDX.
     pub miss: usize,
-    /// Asks for an access (ECX) to SRAM or a register at EDX in a window: zero flag set if it needs the true order.
+    /// Asks for an access (ECX) to SRAM at EDX in a window: zero flag set if it needs the true order.
     pub touch: usize,
     /// Reads or writes the word at EAX of the core's IO port, ECX cycles into the block; the context has the value. Zero
-    /// flag set: it must pass the bus, and EDX is its address.
-    pub port: [usize; 2],
+    /// flag set: it must pass the bus, and EDX is its address. The third reads any register in a window, and EAX is how
+    /// many cycles that takes.
+    pub port: [usize; 3],
     /// Executes the instruction at ECX, with the last word fetched in EDX.
     pub execute: usize,
     /// Slow path: reads 1, 2 and 4 bytes at EAX into EAX; PC in ECX and the last word fetched in EDX.

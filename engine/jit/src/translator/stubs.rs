@@ -5,7 +5,6 @@ use cpu::{Map, NO_WORD};
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::accesses::{Access, Check};
-use super::ahead::PEEK;
 use super::block::{After, Block, Place, guest};
 use super::flags::ALL;
 use super::mistakes::Mistake;
@@ -60,6 +59,8 @@ pub(super) enum Stub<P> {
     LoadAhead {
         at: DynamicLabel,
         load: Access,
+        /// Those of the block to the access.
+        cycles: u32,
         done: DynamicLabel,
         stuck: DynamicLabel,
     },
@@ -170,7 +171,7 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                     ; jmp =>stuck
                 );
             }
-            Stub::LoadAhead { at, load, done, stuck } => {
+            Stub::LoadAhead { at, load, cycles, done, stuck } => {
                 let other = self.ops.new_dynamic_label();
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 self.load_from_flash(load, done, other, stuck);
@@ -179,17 +180,22 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                     dynasm!(self.ops ; .arch x64 ; jmp =>stuck);
                     return;
                 }
-                let touch = self.routines.touch;
+                let [.., peek] = self.routines.port;
+                let cycles = if self.makes(Mistake::PortAtStart) { 0 } else { cycles };
+                // The block subtracts those of an access to SRAM.
+                let subtracted = A::ACCESS - u32::from(self.makes(Mistake::PortTakesTwo));
                 dynasm!(self.ops
                     ; .arch x64
-                    ; mov edx, eax
-                    ; mov ecx, DWORD PEEK as i32
-                    ; call extern touch
+                    ; mov ecx, cycles as i32
+                    ; call extern peek
                     ; jz =>stuck
+                    ; mov eax, eax
+                    ; sub r14, rax
+                    ; add r14, subtracted as i32
                     ; mov eax, [r15 + VALUE]
                 );
                 self.loaded(load);
-                self.ported(done);
+                self.go_back(done);
             }
             Stub::Load { at, load, place, after, done, take } => {
                 let polls = self.polls == Some(place.pc);

@@ -9,9 +9,11 @@ use sim::Snapshot;
 
 use crate::blocks::Wires;
 use crate::bus::Fabric;
+use crate::map::Table;
 use crate::rp2040::map;
 use crate::rp2040::memory::{Addresses, Memory, RAM_BASE, RAM_SIZE};
 use crate::rp2040::peripherals::busctrl::Busctrl;
+use crate::rp2040::peripherals::resets::bit;
 use crate::rp2040::peripherals::rtc::Rtc;
 use crate::rp2040::peripherals::sio::Sio;
 use crate::rp2040::peripherals::ssi::Ssi;
@@ -62,6 +64,10 @@ impl Fabric for Own {
     const TIMER: (u32, usize) = (map::TIMER, wires::TIMER.tick);
     const ALARM: (Event, u32) = (event::RTC, irq::RTC);
     const WORLD: Event = event::WORLD;
+
+    fn timer(&self, address: u32) -> Option<(&Timer, u32)> {
+        (address & Self::BLOCK == map::TIMER).then_some((&self.timer, bit::TIMER))
+    }
 
     /// The four striped banks are one behind the other from 0x2100_0000 on, too (datasheet 2.6.2).
     #[inline]

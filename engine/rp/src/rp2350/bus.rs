@@ -254,6 +254,14 @@ impl Fabric for Own {
     const ALARM: (Event, u32) = (event::POWMAN, irq::POWMAN_TIMER);
     const WORLD: Event = event::WORLD;
 
+    fn timer(&self, address: u32) -> Option<(&Timer, u32)> {
+        match address & Self::BLOCK {
+            map::TIMER0 => Some((&self.timer[0], resets::bit::TIMER0)),
+            map::TIMER1 => Some((&self.timer[1], resets::bit::TIMER1)),
+            _ => None,
+        }
+    }
+
     fn set_up(&mut self, bootrom: &[u8], psram_csn: Option<u32>) {
         if let Some(csn) = psram_csn {
             self.qmi.connect_psram(csn);

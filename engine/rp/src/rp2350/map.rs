@@ -7,6 +7,7 @@ use crate::rp2350::wires::event;
 
 pub(crate) const IO_BANK0: u32 = 0x4002_8000;
 pub(crate) const TIMER0: u32 = 0x400b_0000;
+pub(crate) const TIMER1: u32 = 0x400b_8000;
 pub(crate) const SHA256: u32 = 0x400f_8000;
 pub(crate) const SPI0: u32 = 0x4008_0000;
 pub(crate) const SPI1: u32 = 0x4008_8000;
@@ -37,7 +38,7 @@ register_map! {
     0x400a_0000 blocks.adc, ADC, [ADC], Written;
     0x400a_8000 blocks.pwm, PWM, [PWM], Any;
     TIMER0 own.timer[0], TIMER0, [TIMER0], None;
-    0x400b_8000 own.timer[1], TIMER1, [TIMER1], None;
+    TIMER1 own.timer[1], TIMER1, [TIMER1], None;
     0x400c_0000 own.hstx, HSTX, [], None;
     0x400d_8000 blocks.watchdog, NONE, [WATCHDOG], Any;
     0x400e_0000 own.bootram, NONE, [], Any;

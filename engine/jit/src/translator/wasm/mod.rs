@@ -107,7 +107,7 @@ impl Called {
             Self::One
         } else if offset == TOUCH || (STORE..STORE + 3 * 8).contains(&offset) {
             Self::Three
-        } else if (PORT..PORT + 2 * 8).contains(&offset) {
+        } else if (PORT..PORT + 3 * 8).contains(&offset) {
             Self::Long
         } else {
             Self::Two

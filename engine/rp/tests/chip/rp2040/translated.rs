@@ -86,6 +86,7 @@ fn programs(seed: u64) -> Random {
 
 /// Instructions of a usual run.
 const STEPS: u64 = 1_000_000;
+const TIMER: u32 = 0x4005_4000;
 
 /// `PORTBENCH_FUZZ_STEPS` is the number of instructions, and `PORTBENCH_FUZZ_SEED` makes other programs.
 #[test]
@@ -165,14 +166,18 @@ fn a_core_reads_what_the_other_has_stored_by_then() {
     }
 }
 
-/// A loop that reads registers of SIO, and after some passes does anything with FIFO, spin lock and divider.
+/// A loop that reads registers of SIO and the timer, and after some passes does anything with FIFO, spin lock, divider
+/// and latched time.
 fn sio_loop(random: &mut Random) -> Vec<u16> {
     let reads = [0x00, 0x10, 0x50, 0x50, 0x50, 0x5c, 0x60, 0x68, 0x74].map(|offset| asm::ldr(0, 5, offset));
+    let times = [0x24, 0x28, 0x28, 0x08, 0x30].map(|offset| asm::ldr(0, 4, offset));
+    let reads = [&reads[..], &times].concat();
     // R6: a spin lock. LSLS R2, R0, #16; ADDS R1, R1, R0; EORS R1, R2; LSRS R3, R1, #3.
-    let others = [asm::ldr(2, 6, 0), asm::NOP, 0x0402, 0x1809, 0x4051, 0x08cb, asm::adds(4, 1)];
+    let others = [asm::ldr(2, 6, 0), asm::NOP, 0x0402, 0x1809, 0x4051, 0x08cb, asm::adds(2, 1)];
     let [pop, quotient, ready] = [0x58, 0x70, 0x78].map(|offset| asm::ldr(3, 5, offset));
     let [push, dividend, divisor] = [0x54, 0x60, 0x64].map(|offset| asm::str(1, 5, offset));
-    let acts = [pop, pop, quotient, ready, push, push, dividend, divisor, asm::str(1, 6, 0), asm::SEV];
+    let latched = asm::ldr(3, 4, 0x0c);
+    let acts = [pop, pop, latched, quotient, ready, push, push, dividend, divisor, asm::str(1, 6, 0), asm::SEV];
     let mut pick = |from: &[u16]| from[random.below(from.len() as u32) as usize];
     let mut code = vec![asm::movs(7, pick(&[1, 3, 30, 200]))];
     for _ in 0..pick(&[1, 2, 5]) {
@@ -194,7 +199,12 @@ fn two_cores_read_the_same_of_sio_when_translated() {
             let mut rig = Rig::new(&loops[0]);
             rig.program(CODE + 0x400, &loops[1]);
             rig.start_core1(CODE + 0x400, STACK + 0x800);
-            rig.chip.cores.iter_mut().for_each(|core| (core.regs[5], core.regs[6]) = (SIO, SIO + 0x100));
+            // RESETS, and in WATCHDOG the timer's tick: two cycles of clk_ref.
+            rig.poke(0x4000_f000, u32::MAX);
+            rig.poke(0x4005_802c, 0x200 | 2);
+            for core in &mut rig.chip.cores {
+                (core.regs[4], core.regs[5], core.regs[6]) = (TIMER, SIO, SIO + 0x100);
+            }
             if translated {
                 rig.chip.translate_at_once();
             } else {

@@ -14,6 +14,7 @@ const FLASH: u32 = 0x1000_0000;
 const DATA: u32 = 0x2004_0000;
 const STACK: u32 = 0x2006_0000;
 const SIO: u32 = 0xd000_0000;
+const TIMER0: u32 = 0x400b_0000;
 
 struct Random(SplitMix64);
 
@@ -26,11 +27,12 @@ impl Random {
         self.0.below(u64::from(end)) as u32
     }
 
-    /// Appends an instruction that changes R0 to R3, memory around R4 and R5, or registers of SIO at R6.
+    /// Appends an instruction that changes R0 to R3, memory around R4 and R5, or registers of SIO at R6, or that reads a
+    /// timer at R8.
     fn instruction(&mut self, code: &mut Vec<u16>) {
         let half = self.next() as u16;
         let (low, base) = (half & 0x1b, 4 + self.below(2) as u16);
-        match self.below(16) {
+        match self.below(17) {
             0..=3 => code.push(0x1800 | half & 0x6db),
             4 => code.push(0x4000 | half & 0x3c0 | low),
             // Loads and stores of all sizes, by a constant.
@@ -48,6 +50,11 @@ impl Random {
                 let at = [0x000, 0x010, 0x050, 0x050, 0x058, 0x05c, 0x104, 0x180, 0x188][self.below(9) as usize];
                 code.extend([0xf8d6, (half & 3) << 12 | at]);
             }
+            // Its counter, raw and latched, INTE and TIMELW.
+            16 => code.extend([
+                0xf8d8,
+                (half & 3) << 12 | [0x24, 0x28, 0x28, 0x0c, 0x08, 0x40, 0x04][self.below(7) as usize],
+            ]),
             14 => code.extend([0xf8c6, (half & 3) << 12 | [0x010, 0x054, 0x104, 0x180, 0x18c][self.below(5) as usize]]),
             _ => code.extend([0xeb00 | half & 3, half & 0x70f3 | (half & 3) << 8]),
         }
@@ -91,8 +98,12 @@ fn chip(seed: u64, translated: bool) -> Chip {
         let core = &mut chip.cores[index];
         (core.pc, core.state, core.cycles) = (at, State::Running, 100 + u64::from(random.below(3)));
         (core.regs[4], core.regs[5], core.regs[13]) = (DATA + own, DATA + 0x40 + own, STACK);
-        (core.regs[6], core.regs[7]) = (SIO, 1 + random.below(60));
+        (core.regs[6], core.regs[7], core.regs[8]) = (SIO, 1 + random.below(60), TIMER0);
         (0..4).for_each(|register| core.regs[register] = random.next());
+    }
+    // RESETS, and in TICKS the timer's, which comes every few cycles.
+    for (address, value) in [(0x4002_0000, 0), (0x4010_801c, 1 + random.below(5)), (0x4010_8018, 1)] {
+        chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4).expect("a register");
     }
     let xip = &mut chip.mem.xip;
     (xip.offline, xip.whole_lines, xip.miss_cycles, xip.uncached_cycles) = (false, true, 12, 17);
