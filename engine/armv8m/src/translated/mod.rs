@@ -46,9 +46,9 @@ pub struct Pipeline {
     it: u8,
 }
 
-/// The bits of [`Guest::start`] with [`Core::late`], unless it is [`BRANCHED`]. The others: whether no word is fetched, that
-/// of the next instruction is, or the one before it is the last.
+/// The bits of [`Guest::start`] with [`Core::late`], unless it is [`BRANCHED`].
 const LATE_BITS: u32 = 0x00ff_ffff;
+/// Its other bits: no word is fetched; that of the next instruction is; the one before that is the last.
 const NOT_FETCHED: u32 = 1 << 24;
 const FETCHED: u32 = 2 << 24;
 const FETCHED_BEFORE: u32 = 3 << 24;
