@@ -113,5 +113,5 @@ macro_rules! tests {
     };
 }
 
-tests!(rp2040, 88_554);
-tests!(rp2350, 92_471);
+tests!(rp2040, 85_779);
+tests!(rp2350, 89_848);

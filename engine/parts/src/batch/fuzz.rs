@@ -503,7 +503,11 @@ fn fuzz<C: Coreless>(seed: u64) -> [u64; 2] {
         if !more.one_in(4) {
             pair.0.iter_mut().for_each(Bench::unplug);
         }
-        (0..=more.below32(3)).for_each(|machine| set_up(&mut pair, more, machine, false));
+        for machine in 0..=more.below32(3) {
+            set_up(&mut pair, more, machine, false);
+            // EXECCTRL.OUT_STICKY, by the alias that sets bits.
+            pair.w(PIO[0] + 0x20cc + 0x18 * machine, u32::from(more.one_in(3)) << 17);
+        }
         pair.w(PIO[0], 0xf);
     }
     let gap = [3, 20, 150, 600][random.below32(4) as usize];
