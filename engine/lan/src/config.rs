@@ -279,11 +279,17 @@ mod tests {
     fn the_default_is_valid_and_serves_nothing_but_addresses() {
         let found = LanConfig::default();
         found.validate().unwrap();
-        assert!(found.dhcp.is_some() && found.bridge.is_none() && found.faults == Faults::default());
-        assert_eq!(
-            (found.tcp_echo_port, found.udp_echo_port, found.ntp_start_s, found.dns_answer),
-            (None, None, None, None)
-        );
+        let bridge = BridgeConfig::new(Vec::new());
+        let seen = format!("{found:?} {bridge:?}");
+        let recorded = "LanConfig { pc_mac: [2, 80, 66, 0, 0, 1], pc_ip: 192.168.50.1, prefix_len: 24, turnaround_ps: 200000000, \
+            turnarounds_ps: [], dhcp_delay_ps: 0, stack_delay_ps: 0, delayed_ack_ps: 40000000000, quick_ack: true, \
+            propagation_ps: 0, seed: 1, max_connections: 64, peer_mss: None, tcp_buffer_bytes: 64240, dhcp: \
+            Some(DhcpConfig { first: 192.168.50.100, last: 192.168.50.199, lease_s: 3600, router: \
+            Some(192.168.50.1), dns: [192.168.50.1] }), dns_answer: None, ntp_start_s: None, tcp_echo_port: None, \
+            udp_echo_port: None, faults: Faults { seed: 0, loss_from_board_per_mille: 0, loss_to_board_per_mille: 0, \
+            extra_delay_ps: 0, jitter_ps: 0, down: [] }, bridge: None } BridgeConfig { rules: [], busy_poll_ps: \
+            100000000, idle_poll_ps: 1000000000, connect_timeout_ms: 5000 }";
+        assert_eq!(seen, recorded);
     }
 
     #[test]

@@ -60,36 +60,3 @@ impl Peripheral for Resets {
         self.hold(sys, self.all);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing;
-    use chip::Alias;
-
-    /// RP2040's peripherals.
-    mod bit {
-        pub(crate) const TIMER: u32 = 1 << 21;
-        pub(crate) const UART0: u32 = 1 << 22;
-        pub(crate) const ALL: u32 = 0x01ff_ffff;
-    }
-
-    #[test]
-    fn blocks_enter_and_leave_reset() {
-        let mut sys = testing::sys(12_000_000);
-        let mut resets = Resets::new(bit::ALL);
-        resets.reset(&mut sys);
-        assert_eq!((sys.held_in_reset, sys.entering_reset), (bit::ALL, bit::ALL));
-        assert_eq!((resets.read(&mut sys, 0), resets.read(&mut sys, 4), resets.read(&mut sys, 8)), (0x01ff_ffff, 0, 0));
-        sys.entering_reset = 0;
-        resets.write(&mut sys, 0, Write { bits: bit::TIMER | bit::UART0, alias: Alias::Clear });
-        assert_eq!((resets.read(&mut sys, 8), sys.entering_reset), (bit::TIMER | bit::UART0, 0));
-        resets.write(&mut sys, 0, Write { bits: bit::UART0, alias: Alias::Set });
-        assert_eq!((sys.held_in_reset, sys.entering_reset), (bit::ALL & !bit::TIMER, bit::UART0));
-        sys.entering_reset = 0;
-        resets.write(&mut sys, 4, Write::normal(u32::MAX));
-        assert_eq!(resets.read(&mut sys, 4), bit::ALL);
-        resets.watchdog_reset(&mut sys);
-        assert_eq!((resets.read(&mut sys, 0), sys.entering_reset), (bit::ALL, bit::TIMER));
-    }
-}

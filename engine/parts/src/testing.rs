@@ -66,12 +66,16 @@ pub(crate) mod function {
 }
 
 pub(crate) fn sys(hz: u64) -> Sys {
+    sys_with(hz, PIN_MASK)
+}
+
+pub(crate) fn sys_with(hz: u64, pins: u64) -> Sys {
     Sys::new(
         hz,
         &Layout {
             events: 12,
             without_clk_sys: 1 << event::XOSC.0 | 1 << 11,
-            pins: PIN_MASK,
+            pins,
             pulsed_dreqs: 0xff << dreq::PWM_WRAP0,
         },
     )

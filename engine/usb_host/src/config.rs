@@ -122,3 +122,20 @@ impl Default for StorageConfig {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_as_recorded() {
+        let recorded = "HostConfig { port_poll_us: 100, debounce_us: 100000, reset_us: 50000, reset_recovery_us: 10000, \
+            address_recovery_us: 10000, request_gap_us: 0, control_timeout_us: 5000000, poll: PollConfig { \
+            nak_retry_us: 20, idle_retry_us: 250, idle_after_us: 1000 }, console: ConsoleConfig { open_after_us: \
+            Some(100000), line_coding: LineCoding { baud: 115200, data_bits: 8, parity: 0, stop_bits: 0 }, \
+            read_policy: BackPressure, read_limit: 1048576, write_limit: 1048576 }, storage: StorageConfig { \
+            enabled: true, poll_interval_us: Some(1000000), command_timeout_us: 30000000, max_blocks_per_command: \
+            128 } }";
+        assert_eq!(format!("{:?}", HostConfig::default()), recorded);
+    }
+}

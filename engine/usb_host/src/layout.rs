@@ -105,9 +105,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arbitrary_boot_sectors_are_refused_or_lie_within_the_drive() {
+    fn arbitrary_boot_sectors_are_refused_or_lie_within_the_drive_as_recorded() {
         let mut random = sim::SplitMix64::new(3);
-        let mut accepted = 0;
+        let (mut accepted, mut sum) = (0, 0);
         for _ in 0..50_000 {
             let mut sector = [0u8; SECTOR];
             sector[0x0b..0x0d].copy_from_slice(&512u16.to_le_bytes());
@@ -121,13 +121,27 @@ mod tests {
                 }
             }
             let blocks = 1 + random.below(1 << 20);
-            if let Ok(layout) = find(blocks, |_| Ok(sector)) {
+            // The first blocks of a drive with partitions.
+            let mut partitions = [0; SECTOR];
+            for at in [446, 462, 478, 494].map(|at| at + 4) {
+                partitions[at] = random.pick(&[0, 1, 4, 6, 0x0b, 0x0c, 0x0e, 0x83]);
+                (partitions[at + 4], partitions[at + 9]) = (random.below(4) as u8, random.below(64) as u8);
+            }
+            let behind = random.below(2) == 0;
+            let mut asked = Vec::new();
+            let found = find(blocks, |block| {
+                asked.push(block);
+                Ok(if behind && block == 0 { partitions } else { sector })
+            });
+            crate::note(&mut sum, (&found, &asked));
+            if let Ok(layout) = found {
                 accepted += 1;
                 assert!(layout.start + layout.sectors <= blocks);
                 assert!(layout.fat_start < layout.fat_end && layout.fat_end < layout.sectors);
             }
         }
         assert!(accepted > 100, "{accepted}");
+        assert_eq!(sum, 0xf9c8ae589d6722db);
     }
 
     #[test]

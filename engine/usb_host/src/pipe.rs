@@ -144,28 +144,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeats_and_silence_have_an_end_and_a_refusal_its_pause() {
-        let pace = Pace::Bulk { busy: 3, idle: 70, idle_after: 100 };
-        let mut pipe = Pipe::new(1, 0x81, 64, pace, 0);
-        let again = || Outcome::Data { data1: true, bytes: vec![7] };
-        for _ in 1..MAX_DUPLICATES {
-            assert_eq!(pipe.finish(5, again()), Progress::Pending);
+    fn random_outcomes_are_as_recorded() {
+        let (mut random, mut sum) = (sim::SplitMix64::new(4), 0);
+        for pace in [Pace::Bulk { busy: 3, idle: 70, idle_after: 100 }, Pace::Interrupt { interval: 50 }] {
+            let (mut pipe, mut now) = (Pipe::new(1, 0x81, 64, pace, 9), 9);
+            for _ in 0..2_000 {
+                now += random.pick(&[0, 1, 30, 99, 100, 101]);
+                // Mostly one kind for some time.
+                let kind = if random.one_in(30) { random.below(8) } else { now / 4_000 % 8 };
+                let outcome = match kind {
+                    0 => Outcome::Ack,
+                    1 => Outcome::Data { data1: pipe.data1, bytes: vec![7] },
+                    2 => Outcome::Data { data1: !pipe.data1, bytes: vec![8] },
+                    3 => Outcome::Stall,
+                    4 | 5 => Outcome::Timeout,
+                    6 if random.one_in(2) => Outcome::Babble,
+                    _ => Outcome::Nak,
+                };
+                match random.below(60) {
+                    0 => pipe.restart(now),
+                    1 => pipe.cleared(now),
+                    _ => {}
+                }
+                crate::note(&mut sum, (pipe.finish(now, outcome), &pipe, pipe.ready_at(), pipe.max_packet()));
+                crate::note(&mut sum, (pipe.input(), pipe.output(vec![5])));
+            }
         }
-        assert_eq!(pipe.finish(5, again()), Progress::Failed(TransferError::Toggle));
-        pipe.restart(0);
-        for _ in 0..2 {
-            assert_eq!(
-                [pipe.finish(5, Outcome::Timeout), pipe.finish(5, Outcome::Timeout)],
-                [(); 2].map(|()| Progress::Pending)
-            );
-            assert_eq!(pipe.finish(99, Outcome::Nak), Progress::Pending);
-            assert_eq!(pipe.ready_at(), 102);
-        }
-        assert_eq!((pipe.finish(100, Outcome::Nak), pipe.ready_at()), (Progress::Pending, 170));
-        let came = Outcome::Data { data1: false, bytes: vec![7] };
-        assert_eq!((pipe.finish(200, came), pipe.ready_at()), (Progress::Received(vec![7]), 200));
-        for progress in [Progress::Pending, Progress::Pending, Progress::Failed(TransferError::NoAnswer)] {
-            assert_eq!(pipe.finish(210, Outcome::Timeout), progress);
-        }
+        assert_eq!(sum, 0x127a23ce22b970b8);
     }
 }

@@ -114,17 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_any_length_parse() {
-        let mut random = sim::SplitMix64::new(2);
+    fn answers_of_any_length_parse_as_recorded() {
+        let (mut random, mut sum) = (sim::SplitMix64::new(2), 0);
         for _ in 0..10_000 {
-            let data: Vec<u8> = (0..random.below(64)).map(|_| random.draw() as u8).collect();
-            assert!(parse_sense(&data).key < 16);
-            assert!(parse_inquiry(&data).product.len() <= 16);
-            let _ = parse_write_protected(&data);
-            if let Some((blocks, size)) = parse_capacity(&data) {
-                assert!(blocks > 0 && size.is_power_of_two());
+            let mut data: Vec<u8> = (0..random.below(64)).map(|_| random.draw() as u8).collect();
+            if data.len() >= 8 && random.one_in(2) {
+                data[0] = random.pick(&[0x70, 0xf1, 0xff, 0x72]);
+                (data[4], data[5], data[6], data[7]) = (0, 0, random.pick(&[1, 2, 4, 8, 16, 32]), 0);
             }
+            crate::note(&mut sum, (parse_sense(&data), parse_inquiry(&data), parse_write_protected(&data)));
+            crate::note(&mut sum, parse_capacity(&data));
         }
+        assert_eq!(sum, 0x1e105ff54467b7b2);
+        assert_eq!([mode_sense(), six(INQUIRY, 36)], [[0x1a, 0, 0x3f, 0, 192, 0], [0x12, 0, 0, 0, 36, 0]]);
         assert_eq!(parse_capacity(&[0, 0, 7, 0xd7, 0, 0, 2, 0]), Some((2008, 512)));
         assert_eq!(parse_capacity(&[0xff; 8]), None);
         let sense = parse_sense(&[0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x3a, 0, 0, 0, 0, 0]);

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -134,6 +134,29 @@ fn the_first_connection_makes_polls_frequent() {
     let frames = frames_until(&mut lan, poll + 50 * PS_PER_US);
     assert_eq!((frames.len(), lan.connections().len()), (1, 1), "it asks for the board's hardware address");
     assert_eq!(lan.next_event(), Some(poll + 100 * PS_PER_US));
+}
+
+#[test]
+fn nothing_but_a_poll_reads_the_programs() {
+    let (mut board, _, mut stream) = open();
+    let (poll, lan) = (board.lan.next_event().unwrap(), &mut board.lan);
+    lan.advance(poll);
+    assert_eq!(lan.next_event(), Some(poll + 100 * PS_PER_US));
+    stream.write_all(b"early").unwrap();
+    let discover = ipv4(17, Ipv4Addr::UNSPECIFIED, Ipv4Addr::BROADCAST, &[0, 68, 0, 67, 0, 8, 0, 0]);
+    let call = Segment { port: 40_001, peer_port: 81, seq: 7, ack: 0, flags: SYN, window: 2048 };
+    for frame in [arp(1, BOARD, PC), ethernet([0xff; 6], 0x0800, &discover), call.frame(&[])] {
+        lan.from_board(poll, &frame);
+    }
+    let now = poll + 99 * PS_PER_US;
+    assert!(lan.ping(now, now, BOARD, 1, b"x") && !lan.send(now, 99, b"x") && !lan.end_forward(now, 99));
+    assert!(!lan.udp_send(now, 4000, SocketAddrV4::new(BOARD, 9), b"x"));
+    lan.connect(now, now, SocketAddrV4::new(BOARD, 81), recorder(ping_pong).1).unwrap();
+    assert_eq!(lan.connections()[0].unacknowledged, 0);
+    lan.advance(poll + 100 * PS_PER_US);
+    assert_eq!(lan.connections()[0].unacknowledged, 5);
+    let rule = lan.forward(now, HostSocket::Udp(UdpSocket::bind("127.0.0.1:0").unwrap()), own(9)).unwrap();
+    assert!(lan.forward_stats(rule).is_some() && lan.end_forward(now, rule) && lan.forward_stats(rule).is_none());
 }
 
 #[test]

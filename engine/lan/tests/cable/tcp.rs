@@ -469,9 +469,13 @@ fn a_past_that_cannot_be_repeated_is_refused_with_its_reason() {
         board.connect(40_000, port);
         board.run_to(PS_PER_MS);
     };
-    let acts: [(Option<&str>, Act); 10] = [
+    let acts: [(Option<&str>, Act); 11] = [
         (None, &|board| connect(board, 7)),
         (None, &|board| assert!(!board.lan.unlisten(81))),
+        (Some("a bridge to this machine's sockets"), &|board| {
+            let bridge = Some(lan::BridgeConfig::new(Vec::new()));
+            board.lan = Lan::new(LanConfig { bridge, ..LanConfig::default() });
+        }),
         (Some(PROGRAM), &|board| connect(board, 5000)),
         (Some(PROGRAM), &|board| board.lan.udp_listen(4000, Box::new(lan::UdpEcho)).unwrap()),
         (Some(PROGRAM), &|board| assert!(board.lan.connect(0, 0, SocketAddrV4::new(BOARD, 80), silent()).is_ok())),

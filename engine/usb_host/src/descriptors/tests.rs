@@ -105,8 +105,8 @@ fn strings_are_utf16() {
 }
 
 #[test]
-fn fuzzed_descriptors_neither_panic_nor_invent_endpoints() {
-    let mut random = sim::SplitMix64::new(1);
+fn fuzzed_descriptors_neither_panic_nor_invent_endpoints_and_are_as_recorded() {
+    let (mut random, mut sum) = (sim::SplitMix64::new(1), 0);
     for _ in 0..20_000 {
         let mut bytes = composite();
         for _ in 0..=random.below(8) {
@@ -114,10 +114,14 @@ fn fuzzed_descriptors_neither_panic_nor_invent_endpoints() {
             bytes[at] = random.draw() as u8;
         }
         bytes.truncate(random.below(bytes.len() as u64 + 1) as usize);
-        let _ = parse_device(&bytes);
-        let _ = parse_string(&bytes);
-        let _ = parse_language(&bytes);
-        if let Ok(configuration) = parse_configuration(&bytes) {
+        crate::note(&mut sum, (parse_device(&bytes), parse_language(&bytes)));
+        let string = bytes.get(random.below(20) as usize..).unwrap_or_default();
+        crate::note(&mut sum, (parse_string(string), parse_language(string)));
+        let parsed = parse_configuration(&bytes);
+        crate::note(&mut sum, &parsed);
+        if let Ok(configuration) = parsed {
+            let functions = configuration.functions();
+            crate::note(&mut sum, (configuration.serial_ports(), configuration.storage(), functions));
             let endpoints = configuration.interfaces.iter().map(|i| i.endpoints.len()).sum::<usize>();
             assert!(endpoints * 7 + configuration.interfaces.len() * 8 <= bytes.len());
             for console in configuration.serial_ports() {
@@ -126,4 +130,5 @@ fn fuzzed_descriptors_neither_panic_nor_invent_endpoints() {
             }
         }
     }
+    assert_eq!(sum, 0x81722ee7af6b75de);
 }

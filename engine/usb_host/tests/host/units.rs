@@ -99,6 +99,18 @@ fn requests_to_either_unit_fail_with_the_device() {
 }
 
 #[test]
+fn of_many_events_the_newest_1024_are_kept() {
+    let (mut host, mut device) = ready();
+    for _ in 0..1_100 {
+        device.pulled_up ^= true;
+        let end = device.now + MS;
+        run_to(&mut host, &mut device, end);
+    }
+    let events = host.take_events();
+    assert_eq!((events.len(), &events[1023].event), (1024, &Event::Attached));
+}
+
+#[test]
 fn all_units_share_the_64_requests() {
     let (mut host, _) = ready();
     for request in 0..64 {
