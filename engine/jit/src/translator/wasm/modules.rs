@@ -94,7 +94,7 @@ impl Buffer {
         let root = |address: usize| rest.binary_search_by_key(&(address as u64), Instruction::ip).ok();
         let roots = [bail, leave, no_block, abandon, cross_region_jump].into_iter().map(root).collect::<Option<_>>();
         let Some(roots) = roots else { return false };
-        let keeping = [routines.miss, routines.touch, routines.port[0], routines.port[1]].map(|at| (at, Kind::Keeping));
+        let keeping = [routines.miss, routines.touch].into_iter().chain(routines.port).map(|at| (at, Kind::Keeping));
         let engine = [routines.load, routines.store, routines.poll].into_iter().flatten();
         let engine = engine.chain([routines.execute]).map(|at| (at, Kind::Engine));
         let all: Vec<(usize, Kind)> = keeping.into_iter().chain(engine).collect();
