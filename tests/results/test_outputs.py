@@ -17,6 +17,7 @@ from typing import Any, Final
 import pytest
 from rich.console import Console
 
+from portbench import results
 from portbench.results import boards_beside, publish
 from portbench.results.answer import flash
 from portbench.results.attribution import CAUSES
@@ -36,6 +37,7 @@ from portbench.results.stats import group_rows
 from portbench.results.storage import StorageError, parse, to_json
 from portbench.results.table import terminal
 from portbench.where import Where
+from tests.declared import assert_as_read
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import START, missing, other_row, row, run_of
@@ -316,3 +318,7 @@ def test_explanations_of_random_rows_are_as_recorded() -> None:
         walk.note(facts.noun, facts.spans, facts.period_ps, facts.code_misses, facts.flash_share, facts.each_ps())
         before = told
     assert walk.checksum == "940f2fb3bca9ecdc"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    assert_as_read(results, FOLDER / "declared.txt")

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from ipaddress import IPv4Address
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
+from portbench import server
 from portbench.errors import PortbenchError
 from portbench.server import connection as connection_module
 from portbench.server import icmp, tcp
@@ -18,6 +20,7 @@ from portbench.server.tls.channel import Channel
 from portbench.server.tls.identities import identities
 from portbench.workloads import LoadGenerator, NetworkFault, Ping, Session, workload
 from portbench.workloads.conversation import LISTENING_PREFIX, Requests
+from tests.declared import assert_as_read
 from tests.server.test_connection import Bench, Obeying
 from tests.server.test_connection import made as made
 from tests.server.test_recording import Loud
@@ -292,3 +295,8 @@ def test_echo_requests_names_of_suites_and_identities() -> None:
     for each in identities():
         walk.note(each.name, len(each.chain.certificates), each.version, each.client_root is None)
     assert walk.checksum == "da1e2adf7a160672"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    pytest.importorskip("portbench_engine")
+    assert_as_read(server, Path(__file__).with_name("declared.txt"))

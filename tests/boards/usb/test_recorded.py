@@ -14,7 +14,7 @@ import pytest
 import serial
 from serial.tools import list_ports
 
-from portbench.boards import Deadline
+from portbench.boards import Deadline, usb
 from portbench.boards.board import Deployment, RuntimeIdentity
 from portbench.boards.usb import board as board_module
 from portbench.boards.usb import discovery, files, port, volume
@@ -35,6 +35,7 @@ from portbench.errors import (
     PortbenchError,
 )
 from tests.boards.usb.conftest import DEFINITION
+from tests.declared import assert_as_read
 from tests.walk import Walk
 
 SERIALS = (None, "e6605838833a552c", "E6605838833A552C", "E600000000000000", "E0C9125B0D9B", "")
@@ -409,3 +410,7 @@ def test_a_port_that_gives_and_takes_bytes_in_any_way(monkeypatch: pytest.Monkey
         wire.close()
         walk.note(wire.is_open, clock.now_s)
     assert walk.checksum == "d4d39b652177acd5"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    assert_as_read(usb, Path(__file__).with_name("declared.txt"))

@@ -18,6 +18,7 @@ from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, ImageUnavailable, Source
 from portbench.results.model import Row, Status
 from portbench.results.storage import RunWriter
+from portbench.runner import jobs
 from portbench.runner.bench import Outcome
 from portbench.runner.collect import RowDraft
 from portbench.runner.jobs import cluster, measure, pool
@@ -28,6 +29,7 @@ from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 from portbench.workloads import Turnaround
 from tests.boards.usb.conftest import small_image
+from tests.declared import assert_as_read
 from tests.results.rows import row, run_of
 from tests.walk import Walk
 
@@ -195,3 +197,7 @@ def test_rows_of_a_cluster_end_as_recorded(monkeypatch: pytest.MonkeyPatch, tmp_
         except PortbenchError as error:
             walk.note(str(error))
     assert walk.checksum == "9d831597f8faf7bd"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    assert_as_read(jobs, Path(__file__).with_name("declared.txt"))
