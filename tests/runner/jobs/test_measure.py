@@ -429,7 +429,8 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
         raise BROKEN
 
     monkeypatch.setattr("portbench.runner.jobs.run.measure", broken)
-    with pytest.raises(PortbenchError, match=r"^portbench-native and wiznet-hardwired: broken$"):
+    monkeypatch.setattr(storage.RunWriter, "close", Mock(side_effect=storage.StorageError("full")))
+    with pytest.raises(PortbenchError, match=r"^portbench-native and wiznet-hardwired: broken$"):  # the first of two
         measure_images(both, asked, {Path("a"): Path("b")})
 
 
