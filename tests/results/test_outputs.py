@@ -6,19 +6,22 @@ After a wanted change the test writes them anew with PORTBENCH_OUTPUTS=1; then r
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any, Final
+from unittest.mock import patch
 
 import pytest
 from rich.console import Console
 
 from portbench import results
-from portbench.results import boards_beside, publish
+from portbench.results import boards_beside, chance, publish
 from portbench.results.answer import flash
 from portbench.results.attribution import CAUSES
 from portbench.results.compare import compare
@@ -27,10 +30,14 @@ from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.explain import Facts, compared, explained
 from portbench.results.exports import exported, formats
+from portbench.results.histories import store
 from portbench.results.histories import table as history_table
+from portbench.results.histories.page_blocks import filled
+from portbench.results.histories.series import over_commits
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Git, Layouts, Published, Row, RunFile, Sim
-from portbench.results.page import parts
+from portbench.results.page import drawing, parts
+from portbench.results.page.history import history_part
 from portbench.results.page.pinout import BoardPicture, HeaderPin
 from portbench.results.shipped import without_samples
 from portbench.results.stats import group_rows
@@ -41,6 +48,7 @@ from tests.declared import assert_as_read
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import START, missing, other_row, row, run_of
+from tests.results.test_run_perfbench import scripts
 from tests.walk import Walk, shortened
 
 pytest.importorskip("scipy")
@@ -135,6 +143,25 @@ def as_json(value: Any) -> str:
     return json.dumps(shortened(value), indent=1) + "\n"
 
 
+SVG: Final = """<svg class="marks" viewBox="0 0 640 9" xmlns:xlink="x"><g transform="translate(0.125,9.999)">
+<path d="M0,0h0v0h0Z"/><path d="" display="none"/><g transform="translate(0,0)"><g></g></g><path d="M1.2345,2"/>
+<rect aria-label="a: 1.239 us" role="graphics-symbol" aria-roledescription="rect mark" y="1.239" opacity="1"/>
+<g aria-label="x" role="graphics-symbol" aria-roledescription="axis" font="system-ui, serif" fill="var(--ink)"/>
+<g fill="var(--series-1)" opacity="0.55"/></g></svg>"""
+
+
+def rendered() -> str:
+    """All that Vega-Lite is asked for, and what is left of its SVG."""
+    asked = list[Any]()
+    vega: Any = ModuleType("vl_convert")
+    vega.vegalite_to_svg = lambda asks, **more: asked.append([asks, more.pop("config") == drawing._CONFIG, more]) or SVG
+    vega.svg_to_png = lambda svg, **more: asked.append([svg, more]) or b"PNG"
+    with patch.dict(sys.modules, vl_convert=vega):
+        draw: drawing.Draw = lambda width: {"width": width, "padding": 1}  # noqa: E731
+        told = [*drawing.drawings(draw), drawing.picture(draw), drawing.preview(draw).decode()]
+    return "\n".join(told) + as_json(asked)
+
+
 def on_terminal(run: RunFile, width: int) -> str:
     output = StringIO()
     Console(file=output, width=width).print(terminal(run, width), crop=False)
@@ -165,6 +192,14 @@ def history(run: RunFile) -> tuple[Any, Any]:
     return series, {number: each.steps() for number, each in enumerate(series)}
 
 
+def exports() -> dict[str, Any]:
+    """A figure of each kind in the formats of other tools."""
+    scores = (scripts(chaos=[200_000, 250_000, 220_000], fft=[500_000 + each] * 3) for each in (0, 9000))
+    rows = [EVERYTHING.rows[0], other_row(30), row(1000, timed_by="pc"), *scores]
+    run = run_of(*rows, git=Git(revision="0123456789abcdef" * 2, dirty=True))
+    return {name: {path: json.loads(text) for path, text in exported(run, name).items()} for name in formats()}
+
+
 def explanations() -> dict[str, list[Any]]:
     """All that the rules say of the rows that each is tested with."""
     rows = {name: [fires, *test_rules.SILENT[name]] for name, fires in test_rules.FIRES.items()}
@@ -180,6 +215,8 @@ OUTPUTS: Final[dict[str, Callable[[RunFile, RunFile, RunFile], str]]] = {
     "beside.txt": lambda run, a, b: boards_beside.markdown(run, b) + as_json(boards_beside.as_data(a, b)),
     "figures.json": lambda run, *_: to_json(without_samples(run)),
     "chart.json": lambda run, *_: publish.chart(run),
+    "rendered.txt": lambda *_: rendered(),
+    "exports.json": lambda *_: as_json(exports()),
     "terminal.txt": lambda run, *_: on_terminal(run, 110) + on_terminal(run, 60),
     "rows.csv": lambda run, *_: rows_csv(run.rows),
     "samples.csv": lambda run, *_: samples_csv(run.rows),
@@ -273,7 +310,7 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
     for _ in range(8):
         of = [firmware(walk) for _ in range(6)]
         runs = [random_run(walk, of) for _ in range(3)]
-        for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
+        for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt", "rendered.txt", "exports.json"}):
             walk.note(name, OUTPUTS[name](*runs))
         walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
         measured = runs[0].model_copy(update={"git": Git(revision="0123456789abcdef", dirty=True)})
@@ -284,6 +321,37 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
         ):
             walk.note(flash(groups), [(shortened(asdict(each.value)), each.unstable, each.firmware) for each in groups])
     assert walk.checksum == "7f0b8fd2430752eb"
+
+
+def test_histories_of_random_runs_are_as_recorded(tmp_path: Path) -> None:
+    """Kept in files, over versions, time and commits, in pages, and as drawings."""
+    walk = Walk(10)
+    for number in range(40):
+        of, folder, at = [firmware(walk) for _ in range(4)], tmp_path / str(number), START
+        for run in range(walk.pick((2, 3, 9))):
+            at += timedelta(seconds=walk.pick((0, 1, 7, 60, 3599, 86_400, 3e6)))
+            git = walk.pick((None, Git(revision="0123456789abcdef", dirty=False)))
+            told = random_run(walk, of).model_copy(update={"started_utc": at, "git": git})
+            kept = store.keep(told, f"2026-01-02T030405Z{walk.pick(('', '-2'))}.jsonl", folder)
+            walk.note([path.relative_to(folder).as_posix() for path in kept])
+            walk.note(shortened(list(map(asdict, store.entries_of_commit(told, f"title {run}", "image.uf2")))))
+        entries = store.load(folder)
+        series = [*history_table.histories(entries), *over_commits(entries)]
+        steps = {number: each.steps() for number, each in enumerate(series)}
+        walk.note(as_json(history_table.as_data(series, steps)), history_table.markdown(series, steps))
+        walk.note(history_part(entries))
+        marks = "<!-- figures: micropython-1.9 micropython-1.26.0 own -->\n<!-- /figures -->"
+        walk.note(filled(f"{marks}\nbetween\n{marks.replace('own', 'native')}", entries))
+    assert walk.checksum == "51e173746e25adf7"
+
+
+def test_chance_of_random_samples_is_as_recorded() -> None:
+    walk = Walk(11)
+    for _ in range(150):
+        ours, theirs = ([walk.pick((1.0, 1.25, 1.5, 3.0)) for _ in range(walk.pick((1, 2, 3, 5)))] for _ in range(2))
+        found = [*chance.mean_interval(ours), *chance.shift_of_samples(ours, theirs)]
+        walk.note([f"{each:.6g}" for each in found])
+    assert walk.checksum == "5758c36532f7f14e"
 
 
 def test_damaged_runs_are_refused_as_recorded() -> None:
