@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ipaddress import IPv4Address
 from itertools import count, pairwise
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -249,12 +249,15 @@ def test_only_the_first_call_counts_and_a_thread_that_does_not_end_is_told_of(mo
     monkeypatch.setattr(threading, "Event", lambda: event)
     for port in (7, 8):
         load.call(Listening(LOOPBACK, port))
-    assert [each.kwargs["name"] for each in thread.call_args_list] == ["load on 127.0.0.1:7"]
+    where = (Listening(LOOPBACK, 7), event)
+    assert thread.mock_calls[:1] == [call(target=load._run, args=where, name="load on 127.0.0.1:7", daemon=True)]
+    assert thread.call_count == 1
     load.__exit__(None, None, None)  # before its loop runs there is nothing to end
     load._loop, load._stop = Mock(), Mock()
     load.__exit__(KeyboardInterrupt, None, None)
     with pytest.raises(PortbenchError, match=r"^the PC's connections did not end within 5 s$"):
         load.__exit__(None, None, None)
+    assert thread.return_value.join.mock_calls == [call(5.0)] * 2
     event.wait.return_value = False
     with pytest.raises(PortbenchError, match=r"^127\.0\.0\.1:9: connecting did not begin within 10 s; try again$"):
         SocketLoadGenerator(asking(1)).call(Listening(LOOPBACK, 9))

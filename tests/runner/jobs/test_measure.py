@@ -442,7 +442,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
     profile = one.profile
     rows = [
         replace(one, number=2),
-        replace(one, board=replace(one.board, id="OTHER")),
+        replace(one, board=replace(one.board, title="OTHER")),
         replace(one, settings=one.settings.model_copy(update={"messages": 7})),
         *(replace(one, entry=replace(one.entry, **each)) for each in ({"id": "x"}, {"path": Path("x.uf2")})),
         *(replace(one, profile=replace(profile, **each)) for each in ({"name": "x"}, {"spi_hz": 7}, {"intn": True})),
@@ -456,7 +456,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
         {"server_port": 4711},
         *({"libraries": (OwnLibrary("a", "", {"a.py": content}),)} for content in (b"1", b"2")),
         *({"surroundings": Surroundings(**{name: 7})} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
-        {"timeouts_s": {**one.how.timeouts_s, Stage.IMAGE: 1.25}},
+        *({"timeouts_s": {**one.how.timeouts_s, Stage.IMAGE: seconds}} for seconds in (1.25, 1.5)),
     ]
     ids += [job_id(each, image) for each in rows]
     ids += [job_id(replace(one, how=replace(one.how, **each)), image) for each in changes]
@@ -466,7 +466,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
     for build in (Build("other", "e", "p"), Build("other", "f", "p")):
         monkeypatch.setattr(job, "this_build", lambda name, build=build: build)
         ids.append(job_id(one, image))
-    assert len(set(ids)) == len(ids)
+    assert len(set(ids)) == len(ids) and {*map(len, ids)} == {20}
 
 
 def test_builds_measure_alike_by_their_sources_and_on_one_platform_by_their_engine() -> None:
