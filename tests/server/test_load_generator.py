@@ -144,7 +144,7 @@ def test_a_bad_board_is_one_line(does: Callable[[socket.socket], None], says: st
         assert faults_of(board, SocketLoadGenerator(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
 
 
-def test_leaving_ends_what_is_open_without_a_fault() -> None:
+def test_leaving_ends_what_is_open_without_a_fault(caplog: pytest.LogCaptureFixture) -> None:
     faults: list[str] = []
     come = threading.Event()
 
@@ -157,7 +157,7 @@ def test_leaving_ends_what_is_open_without_a_fault() -> None:
             load.call(board)
             assert come.wait(LIMIT_S)
         (session,) = load.finish(LIMIT_S)
-    assert session.error == "the load generator was stopped" and faults == []
+    assert session.error == "the load generator was stopped" and faults == [] and caplog.records == []
 
 
 def test_a_caller_that_was_never_told_where_ends_at_once() -> None:
