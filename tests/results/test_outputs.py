@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -33,11 +33,11 @@ from portbench.results.exports import exported, formats
 from portbench.results.histories import store
 from portbench.results.histories import table as history_table
 from portbench.results.histories.page_blocks import filled
-from portbench.results.histories.series import over_commits
+from portbench.results.histories.series import Series, SeriesAxis, over_commits
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Git, Layouts, Published, Row, RunFile, Sim
 from portbench.results.page import drawing, parts
-from portbench.results.page.history import history_part
+from portbench.results.page.history import _axis, history_part
 from portbench.results.page.pinout import BoardPicture, HeaderPin
 from portbench.results.shipped import without_samples
 from portbench.results.stats import group_rows
@@ -343,6 +343,25 @@ def test_histories_of_random_runs_are_as_recorded(tmp_path: Path) -> None:
         marks = "<!-- figures: micropython-1.9 micropython-1.26.0 own -->\n<!-- /figures -->"
         walk.note(filled(f"{marks}\nbetween\n{marks.replace('own', 'native')}", entries))
     assert walk.checksum == "51e173746e25adf7"
+
+
+def test_axes_of_random_histories_are_as_recorded() -> None:
+    """Versions in their order, and times of seconds to decades to scale."""
+    walk = Walk(12)
+    (entry,) = entries_of(run_of(row(2000)), "0")
+    spans_s = (0, 6, 50, 61, 200, 360, 361, 500, 4000, 40_000, 250_000, 300_000, 1e6, 1e7, 1e8, 5e8)
+    for _ in range(400):
+        axis, span_s = walk.pick((SeriesAxis.TIME, SeriesAxis.VERSION)), walk.pick(spans_s)
+        entries = []
+        for _ in range(6):
+            at = START + timedelta(seconds=span_s * walk.pick((0, 0.3, 1)))
+            told = {
+                "version": walk.pick(("1.9", "1.10", "1.20-rc1", "1.20", "2")),
+                "measured_utc": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+            }
+            entries.append(replace(entry, **told))
+        walk.note(_axis([Series(axis, "f", tuple(entries[:3])), Series(axis, "g", tuple(entries[3:]))]))
+    assert walk.checksum == "13fde05e0d37dacb"
 
 
 def test_chance_of_random_samples_is_as_recorded() -> None:

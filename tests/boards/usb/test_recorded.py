@@ -60,10 +60,11 @@ def device(walk: Walk) -> UsbDevice:
     )
 
 
-def noted(walk: Walk, call: Callable[..., Any], *words: Any) -> None:
+def noted(walk: Walk, call: Callable[..., Any], *words: Any) -> Any:
     """Note the result of a call, or the line of its error."""
     try:
-        walk.note(call(*words))
+        walk.note(found := call(*words))
+        return found
     except (PortbenchError, KeyboardInterrupt) as error:
         walk.note(type(error).__name__, str(error))
 
@@ -303,7 +304,7 @@ def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         board.link = link
         clock = Ticks()
         for _ in range(walk.pick((3, 8))):
-            deadline = Deadline(1000, "t", clock=clock, sleep=partial(walk.note, "sleeps"))
+            deadline = Deadline(walk.pick((1000, 1000, 3)), "t", clock=clock, sleep=partial(walk.note, "sleeps"))
             family = walk.pick(("micropython", "circuitpython", "native", "foreign"))
             deployment = Deployment({"main.py": b"1"}, family)
             step, *words = walk.pick(
@@ -320,9 +321,10 @@ def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
                     (board.close,),
                 )
             )
-            noted(walk, step, *words)
-            walk.note(board.saved_files and board.saved_files.name, board.console_tail())
-    assert walk.checksum == "45578658db2e81a5"
+            found = noted(walk, step, *words)
+            assert found is None or getattr(found, "console", None) is not board._console.lines
+            walk.note(board.saved_files and board.saved_files.name, board.console_tail(walk.pick((1, 20))))
+    assert walk.checksum == "604ca07d75d33273"
 
 
 def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
