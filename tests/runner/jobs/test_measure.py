@@ -15,7 +15,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock, Mock, call
+from unittest.mock import ANY, MagicMock, Mock, call
 
 import pytest
 from rich.console import Console
@@ -160,6 +160,11 @@ def test_a_cluster_or_processes_get_the_rows_that_can_be_measured(monkeypatch: p
         left = [rows[0], *rows[2:]]
         words = (left, options, store)
         assert asked.mock_calls == [call(on, *words) if on else call(*words, logs, 3, watch)]
+    boards = Mock(return_value=())
+    monkeypatch.setattr(measure, "_measure_on_boards", boards)
+    real = [replace(each, device=device) for each, device in zip(left, "aba", strict=True)]
+    assert list(measure.measure(real, options, store, logs, unused, watch)) == []
+    assert boards.mock_calls == [call(ANY, [real[::2], real[1:2]], 3, watch)]
 
 
 @pytest.mark.parametrize(("parallel", "boards", "benches"), [(2, "abc", 2), (5, "abc", 3), (3, "aab", 2)])
@@ -169,6 +174,7 @@ def test_so_many_boards_are_driven_at_once(
     together, threads = threading.Barrier(benches), set[int]()
 
     def begun(of: PlannedRow, watch: object) -> Outcome:
+        assert threading.current_thread().daemon
         if threading.get_ident() not in threads:
             threads.add(threading.get_ident())
             together.wait(60)
