@@ -151,7 +151,7 @@ SVG: Final = """<svg class="marks" viewBox="0 0 640 9" xmlns:xlink="x"><g transf
 
 
 def rendered() -> str:
-    """All that Vega-Lite is asked for, and what is left of its SVG."""
+    """All that Vega-Lite is asked for, and the rest of its SVG."""
     asked = list[Any]()
     vega: Any = ModuleType("vl_convert")
     vega.vegalite_to_svg = lambda asks, **more: asked.append([asks, more.pop("config") == drawing._CONFIG, more]) or SVG

@@ -166,7 +166,8 @@ def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
         pc = SimulatedPc(lan, walk.pick((None, 4711, 4711)), 200.0, part(walk), walk.pick((None, lan, lan)))
         if walk.pick((True, False)):
             pc.poll(lan, STATIC, 0.0)
-        for _ in range(60):
+        taken = list[tuple[list[Session], list[dict[str, Any]]]]()
+        for step in range(60):
             lan.now_us += walk.pick((0.0, 1.0, 200.0, 9_999.0, 10_000.0, 90_000.0, 1e6, 1e6, 4e6))
             lan.step()
             match walk.pick(range(100)):
@@ -179,10 +180,13 @@ def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
                 case drawn if drawn < 70:
                     pc.look(lan.now_us)
                     walk.note(pc.given_up(lan.now_us))
+            if step % 20 == 0:
+                taken.append((told := pc.sessions(), [*map(asdict, told)]))
             walk.note(pc.answered, pc.whole, pc.reports, pc.pause_us)
             if (polling := pc.polling) is not None:
                 walk.note(polling.taken, polling.has_address, polling.refusals, str(polling.board))
         walk.note(*map(asdict, pc.sessions()))
+        assert all([*map(asdict, sessions)] == told for sessions, told in taken), "a record stays as it was taken"
     assert walk.checksum == "fda2d62313fcf38d"
 
 

@@ -120,13 +120,6 @@ def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
         assert many.most == ahead
 
 
-def test_the_images_of_both_boards_of_a_row_are_sent(image: Image) -> None:
-    client, (planned, *_) = Client(), plan(OPTIONS)
-    list(on(client, image).rows([replace(planned, partner=planned)]))
-    _, (_, _, job, *contents), _ = client.submitted[-1]
-    assert len(contents) == 2 and pickle.loads(job)[3] == ["image.uf2"] * 2
-
-
 def test_workers_are_waited_for_a_minute(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now_s[0], sleep=lambda seconds: now_s.append(now_s.pop() + seconds))
