@@ -1,6 +1,7 @@
 """Statistics against figures worked out by hand and against properties."""
 
 import statistics
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -110,3 +111,10 @@ def test_samples_of_a_workload_that_is_not_here_are_not_judged() -> None:
     """Their trend is unknown."""
     (group,) = group_rows([other_row(10)], "far_away", Where.EMULATED)
     assert drift(group.first.samples["round_trip_us"]) > DRIFT_LIMIT and group.unstable == []
+
+
+def test_what_differs_is_a_group_of_its_own() -> None:
+    told: dict[str, Any] = {"build": "other/some.uf2", "profile": "tuned", "board": "W5500_EVB_PICO2", "version": "1.1"}
+    told |= {"runtime": "some-1.1", "conditions": {"intn": True}, "libraries": {"own": "1.0 ab"}}
+    for name, value in told.items():
+        assert len(group_rows([row(4000), row(4000, 1, **{name: value})], "ping_pong", Where.EMULATED)) == 2, name
