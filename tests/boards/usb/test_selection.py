@@ -101,16 +101,6 @@ def test_boards_of_this_pc_come_before_emulated_ones(monkeypatch: pytest.MonkeyP
     assert default_bus(parse_selector("auto")).devices() == [ONE, EMULATED]
 
 
-def test_a_device_is_described_by_ids_serial_number_and_place() -> None:
-    desk = replace(EMULATED, location="emulated:/tmp/portbench/desk", port=None)
-    assert [each.describe() for each in (replace(ONE, port=None), desk, UsbDevice(serial_number="E0C9125B0D9B"))] == [
-        "2e8a:0005 serial E66000000000000A at 1-1",
-        "2e8a:0005 serial E66000000000000C at desk (emulated, named usb:desk)",
-        "USB device",
-    ]
-    assert ONE.place == "1-1" and replace(ONE, location="1/1").place == "1/1" and UsbDevice(vid=1).usb_id is None
-
-
 def test_running_emulated_boards_are_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     state = EmulatedState("desk", 77, "W5500_EVB_PICO", 3, 0x2E8A, 5, "e66a", "M", "P", "/dev/pts/9", "/v", "LABEL")
     with claimed_folder("desk") as folder, claimed_folder("off") as off:
