@@ -44,7 +44,7 @@ def _named(statement: ast.stmt) -> list[str]:
 def _declared(name: str, value: Any) -> Iterator[str]:
     """Lines of one name; none of a type, which mypy knows."""
     if inspect.isclass(value):
-        usual = {"frozen": False, "eq": True, "order": False, "slots": False}
+        usual = {"frozen": False, "eq": True, "order": False}
         options = getattr(value, "__dataclass_params__", SimpleNamespace(**usual))
         told = "".join(f" {option}" for option, is_ in usual.items() if getattr(options, option, is_) != is_)
         lines = [f"  {line}" for line in _class(value)]
