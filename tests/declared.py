@@ -69,7 +69,7 @@ def _class(cls: type) -> Iterator[str]:
         yield from [] if made is dataclasses.MISSING else [f"{each.name} = {_plain(made)!r}"]
     for name, value in list(vars(cls).items()):
         value = getattr(value, "__func__", value)
-        if inspect.isfunction(value) and not (is_data and name.startswith("_")):
+        if inspect.isfunction(value) and (not name.startswith("__") or (name == "__init__" and not is_data)):
             yield from _declared(name, value)
         elif isinstance(value, bool | int | float) and not (is_data or name.startswith("_")):
             yield f"{name} = {value}"
