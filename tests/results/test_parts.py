@@ -12,7 +12,7 @@ import pytest
 
 from portbench.results import publish
 from portbench.results.answer import times_text
-from portbench.results.attribution import CAUSES, Attribution, Function, Span, Spans, moment_title
+from portbench.results.attribution import Attribution, Function, Span, Spans
 from portbench.results.boards_beside import _factor
 from portbench.results.cells import _spi, figure
 from portbench.results.chance import least_p, mean_interval, shift_of_samples
@@ -77,15 +77,6 @@ def test_the_share_of_any_cause_and_group_and_of_nothing() -> None:
         first.ps("nothing")
     whole = Attribution.model_construct(spans=spans, functions=[Function.model_construct(name="f")])
     assert whole.span(1).spans.duration_ps == [0] and whole.span(1).functions == []
-
-
-def test_a_moment_has_its_groups_name_where_code_runs() -> None:
-    assert [moment_title(name) for name in ("spi_bits", "gap_run", "code_run", "wire_to_board")] == [
-        f"SPI: {CAUSES['spi_bits'].title}",
-        "SPI: between bytes",
-        "interpreter and C code",
-        "a frame on the wire to the board",
-    ]
 
 
 def test_a_history_takes_the_finished_runs_that_it_lacks(tmp_path: Path) -> None:

@@ -177,6 +177,8 @@ def test_stop_ends_clients_threads_and_port() -> None:
     with server:
         client = connect(server)
         play(client, 1)
+        (thread,) = set(threading.enumerate()) - before
+        assert (thread.name, thread.daemon) == (f"ping_pong server {server.port}", True)
     with client:
         assert read_to_end(client) == b""
     assert set(threading.enumerate()) <= before
@@ -287,9 +289,12 @@ def test_a_workload_with_datagrams_has_a_udp_port_of_the_same_number(name: str, 
         assert asyncio.run(port(listener)) == (listener.getsockname() if serves else None)
 
 
-def test_the_books_of_a_server() -> None:
+def test_the_books_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = list[Session]()
+    served = Mock(wraps=tcp_module.service_of)
+    monkeypatch.setattr(tcp_module, "service_of", served)
     server = WorkloadServer(PING_PONG, max_clients=2, max_bytes=7, idle_timeout_s=9, on_session=ended.append)
+    assert served.mock_calls == [call(PING_PONG, 7)]
     server.limit = 5
     two, one = server._connection(), server._connection()
     one._progress_s, two._progress_s = 5.0, 9.0
