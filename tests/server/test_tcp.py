@@ -215,12 +215,15 @@ def test_own_turnaround_is_a_sessions_like_any_other() -> None:
 def test_an_answer_may_come_in_pieces_and_has_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
     client = MagicMock()
     client.recv.side_effect = [b"a", b"b", b"c"] * 2 + [b""] * 2
-    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: contextlib.nullcontext(client))
+    connects = Mock(return_value=contextlib.nullcontext(client))
+    monkeypatch.setattr(socket, "create_connection", connects)
     with pytest.raises(ConnectionError, match=r"^h:7 answered b'abc' to b'2', not b'abd'$"):
         measure_round_trip("h", 7, [(b"1", b"abc"), (b"2", b"abd")])
     assert client.recv.mock_calls == [call(each) for each in (3, 2, 1)] * 2
     with pytest.raises(ConnectionError, match=r"^h:7 answered b'' to b'3', not b'x'$"):
         measure_round_trip("h", 7, [(b"3", b"x")])
+    assert connects.mock_calls == [call(("h", 7), timeout=10.0)] * 2
+    assert client.setsockopt.mock_calls == [call(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)] * 2
     monkeypatch.undo()
     with WorkloadServer(PING_PONG, "0.0.0.0", 0) as server:
         assert measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(3)).n == 3
@@ -263,10 +266,12 @@ def test_why_an_address_cannot_be_listened_on(error: Exception, fix: str, monkey
 def test_a_server_listens_in_the_family_of_its_host(
     host: str, family: socket.AddressFamily, address: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Mock()
+    made, found = Mock(), Mock(wraps=socket.getaddrinfo)
     monkeypatch.setattr(socket, "create_server", made)
+    monkeypatch.setattr(socket, "getaddrinfo", found)
     assert tcp_module._listen(host, 7) is made.return_value
     assert made.mock_calls == [call(address, family=family, backlog=128)]
+    assert found.mock_calls == [call(host, 7, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)]
 
 
 def test_a_udp_port_is_closed_with_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
