@@ -330,6 +330,7 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
 ) -> None:
     rows, options = planned(2, results_dir=tmp_path, parallel=3, name="nightly")
     parts = Mock(measure=Mock(return_value=(each for each in ())))
+    monkeypatch.chdir(tmp_path)
     parts.git_state.return_value = git = Git(revision="a" * 40, dirty=True)
     for name in ("ProgressView", "image_store", "usual_s", "measure", "Servers", "git_state"):
         monkeypatch.setattr(run_module, name, getattr(parts, name))
