@@ -110,7 +110,11 @@ def test_runs_end_as_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         watch("runs")
         return Outcome(ended(walk, of), Path(), pick((None,) * 9 + FAULTS))
 
-    monkeypatch.setattr(measure, "Bench", lambda *_: Noted(walk, measure=outcome))
+    def bench(*words: Any) -> Noted:
+        assert [*words[:2], words[3]] == [options, store, run._servers]
+        return Noted(walk, measure=outcome)
+
+    monkeypatch.setattr(measure, "Bench", bench)
     monkeypatch.setattr("os.cpu_count", lambda: pick((None, 2, 9)))
     monkeypatch.setattr(pool, "_Worker", Process)
     monkeypatch.setattr(Process, "of", walk, raising=False)
