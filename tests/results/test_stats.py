@@ -19,11 +19,6 @@ def test_summary_of_known_numbers() -> None:
     assert summary.p90 == pytest.approx(61.6) and summary.p99 == pytest.approx(96.16)
 
 
-def test_summary_of_one_number() -> None:
-    summary = summarize([7.0])
-    assert (summary.n, summary.median, summary.spread, summary.iqr, summary.p99) == (1, 7.0, 0.0, 0.0, 7.0)
-
-
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=60))
 def test_summary_is_ordered_and_ignores_order(values: list[int]) -> None:
     summary = summarize(values)

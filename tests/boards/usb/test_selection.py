@@ -80,15 +80,6 @@ def test_auto_does_not_choose_between_boards() -> None:
         select([ONE, TWO], Selector("auto"), DEFINITION)
 
 
-def test_none_says_what_was_seen() -> None:
-    with pytest.raises(BoardUnavailable) as caught:
-        select([ONE, MODEM], Selector("id", "FF"), DEFINITION)
-    assert str(caught.value) == (
-        f"{DEFINITION.title}: no board id:FF; plug it in, or hold BOOTSEL while plugging it in"
-        " (boards seen: 2e8a:0005 serial E66000000000000A at /dev/ttyACM0)"
-    )
-
-
 def test_a_remote_board_is_its_url() -> None:
     url = "rfc2217://lab:4000"
     bus = default_bus(parse_selector(url))
