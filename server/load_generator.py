@@ -115,8 +115,12 @@ class SocketLoadGenerator:
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
 
+        def ended(_: Connection) -> None:
+            if not over.done():  # it is cancelled where the load generator is stopped
+                over.set_result(None)
+
         def made() -> Connection:
-            return Connection(recording, self._limits, None, self._clock_us, lambda _: over.set_result(None))
+            return Connection(recording, self._limits, None, self._clock_us, ended)
 
         connection: Connection | None = None
         try:

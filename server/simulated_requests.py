@@ -109,7 +109,7 @@ class SimulatedRequests:
                 exchanges=answers,
                 received_bytes=self._bytes,
                 error=self.error,
-                received_us=self._received_us,
+                received_us=list(self._received_us),
                 arrivals=answers,
                 attempts=self._sendings - answers + (answers == self._requests.count),
                 established_us=self._received_us[0] if self.taken else None,

@@ -6,7 +6,7 @@ from portbench.results.explain.facts import RULES, Facts, Sentence, TwoRows
 from portbench.results.explain.rules import board, flash, floats, network, spi, tls  # noqa: F401  (they register)
 from portbench.results.model import Row
 
-__all__ = ["RULES", "Comparison", "Facts", "Sentence", "compared", "explained"]
+__all__ = ["RULES", "Facts", "Sentence", "compared", "explained"]
 
 
 def explained(row: Row) -> list[Sentence]:

@@ -45,11 +45,12 @@ def _section(title: str, series: list[Series]) -> Section:
         of = each.first
         together.setdefault((of.workload, of.where, of.timed_by, of.board, of.figure), []).append(each)
     try:
-        steps = {each.title: each.steps() for each in series}
-        told = [(each, step) for each in series for step in steps[each.title]]
+        # By their ids: series that differ in settings have one title.
+        steps = {id(each): each.steps() for each in series}
+        told = [(each, step) for each in series for step in steps[id(each)]]
         said = [text for each, step in told for text in _paragraphs(each, step)] or [Paragraph("No step was found.")]
     except LibraryMissing as error:
-        steps, said = {each.title: [] for each in series}, [Paragraph(f"Steps are not shown: {error}.")]
+        steps, said = {id(each): [] for each in series}, [Paragraph(f"Steps are not shown: {error}.")]
     charts = tuple(
         _chart(title, lines[at : at + _MOST_LINES], steps)
         for lines in together.values()
@@ -66,7 +67,7 @@ def _told(series: Series, step: FigureChange) -> str:
     return f"Step in {series.title}: {step_said(step)} from {series.label(step.before)} to {series.label(step.after)}."
 
 
-def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureChange]]) -> Chart:
+def _chart(title: str, lines: list[Series], steps: Mapping[int, Sequence[FigureChange]]) -> Chart:
     of = lines[0].first
     about = " ".join(filter(None, (workload_title(of.workload), of.where, of.board)))
     values = [entry.value for each in lines for entry in each.entries]
@@ -85,7 +86,7 @@ def _chart(title: str, lines: list[Series], steps: Mapping[str, Sequence[FigureC
                     "says": f"{each.title}, {label}: {figure(entry.value)} {of.unit}",
                 }
             )
-        for step in steps[each.title]:
+        for step in steps[id(each)]:
             says = f"{_told(each, step)} {step.comparison}"
             steps_drawn.append({"x": places[each.label(step.after)], "y": step.after.value, "says": says})
 

@@ -230,6 +230,8 @@ def test_runs_of_one_jitter_twice_cannot_be_laid_beside_each_other() -> None:
     twice = run_of(roomy(10_000, 0), roomy(10_200, 0), roomy(10_100, 1))
     assert one(twice, run_of(roomy(10_000, 0), roomy(10_100, 1))).basis is Basis.SAMPLES
     assert one(run_of(roomy(10_000, 0), roomy(10_100, 1)), twice).basis is Basis.SAMPLES
+    alike = run_of(*(row(10_000, number, sim={"seed": 1, "room": {}}) for number in range(2)))
+    assert one(alike, alike).basis is Basis.SAME_JITTER  # by the numbers of the runs
 
 
 def test_two_builds_of_other_names_are_beside_each_other_where_there_is_no_choice() -> None:
@@ -245,3 +247,5 @@ def test_a_difference_never_looks_like_none(value: float) -> None:
     assert (said == "0") is (value == 0)
     if abs(value) > 1e-9:
         assert (said[0] == "-") is (value < 0) and float(said.removesuffix(" %")) != 0
+    told = [share(4 / 10**digits) for digits in (1, 3, 4, 5, 6, 7, 8)]
+    assert told == [f"+{each} %" for each in ("40.0", "0.4", "0.04", "0.004", "0.0004", "0.00004", "0.000004000")]

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from portbench.console import shown
 from portbench.results.histories.page_blocks import filled
 from portbench.results.histories.series import changes, over_time, over_versions, version_order
-from portbench.results.histories.store import Entry, entries_of, entries_of_commit, keep, load
+from portbench.results.histories.store import Entry, entries_of, keep, load
 from portbench.results.histories.table import markdown
-from portbench.results.model import Conditions, Git, Sim
+from portbench.results.model import Git, Sim
 from portbench.results.storage import StorageError
-from tests.results.rows import START, missing, other_row, row, run_of
+from tests.results.rows import START, missing, row, run_of
 
 TUNED = {"profile": "tuned", "board": "W5500_EVB_PICO"}
 EXACT = Sim(host_s=1.0)
@@ -49,14 +49,6 @@ def test_a_run_is_kept_by_runtime_version_and_revision(tmp_path: Path) -> None:
     ]
 
 
-def test_an_entry_of_a_commit_has_a_value_for_each_layout() -> None:
-    layouts = {"linked": {"lag_us": 9}, "free": {"lag_us": 8}, "drawn": [{"lag_us": 11}, {"lag_us": 12}]}
-    for found, values in ((other_row(10, layouts=layouts), [11, 12]), (other_row(10), [10])):
-        (entry,) = entries_of_commit(run_of(found), "title", "a.uf2")
-        assert (entry.runtime, entry.build, entry.run, entry.version) == (*["a.uf2"] * 3, "title")
-        assert entry.values == values
-
-
 def test_branches_that_measured_merge_without_conflict(tmp_path: Path) -> None:
     run = run_of(row(2000))
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
@@ -74,13 +66,6 @@ def test_an_entry_that_an_earlier_history_calls_bridged_is_a_hosted_one(tmp_path
     (path,) = keep(run_of(row(2000)), "2026-01-02T030405Z.json", tmp_path)
     path.write_text(path.read_text().replace('"conditions": {}', '"conditions": {"bridged": true}'))
     assert [(each.where, each.conditions, each.is_exact) for each in load(tmp_path)] == [("hosted", {}, False)]
-
-
-def test_two_runs_of_one_second_are_both_kept(tmp_path: Path) -> None:
-    names = ["2026-01-02T030405Z-2.json", "2026-01-02T030405Z-3.json"]
-    for name, runtime in zip(names, "ba", strict=True):
-        assert keep(run_of(row(2000, runtime=runtime)), name, tmp_path)
-    assert [(each.run, each.runtime) for each in load(tmp_path)] == [(names[0], "b"), (names[1], "a")]
 
 
 @given(st.text(min_size=1, max_size=20), st.text(max_size=20), st.text(min_size=1, max_size=20))
@@ -149,17 +134,6 @@ def test_over_versions_is_the_newest_of_each_firmware_and_profile() -> None:
     assert over_versions(files)[0].steps()[0].comparison.startswith("portbench compare mp-1.26.0.uf2 mp-1.28.0.uf2 ")
 
 
-def test_over_time_a_step_leads_to_the_comparison_of_its_runs() -> None:
-    entries = [
-        entry for day in range(6) for entry in measured("firmware", 2000 if day < 4 else 2100, days=day, sim=EXACT)
-    ]
-    (series,) = over_time(entries)
-    (step,) = series.steps()
-    runs = ("results/runs/2026-01-05T030405Z.json", "results/runs/2026-01-06T030405Z.json")
-    assert step.comparison == f"portbench compare {runs[0]} {runs[1]}"
-    assert step.times == pytest.approx(2000 / 2100)
-
-
 @pytest.mark.parametrize(("share", "found"), [(0.0, 0), (0.0005, 0), (0.002, 1), (0.03, 1)])
 def test_of_exact_rows_small_steps_count(share: float, found: int) -> None:
     one, other = (measured("f", 2000 * factor, days=day, sim=EXACT)[0] for day, factor in enumerate((1, 1 + share)))
@@ -224,25 +198,3 @@ def test_a_page_has_the_newest_figures_of_the_runtimes_that_it_names() -> None:
     ]
     assert "Measured 2026-01-02 and 2026-01-04 (emulated, W5500_EVB_PICO)." in text
     assert "Nothing of it has been measured here." in filled(page.replace("mp-1.26.0", "a_b+c.d"), [])
-
-
-def test_runs_under_other_conditions_are_other_histories() -> None:
-    """`portbench run -s turnaround_us=0` and 200 measure two things, and make no step in one history."""
-    entries = [
-        entry
-        for day, turnaround_us in enumerate((0, 200, 0, 200))
-        for entry in measured(
-            "f", 2000 + turnaround_us, days=day, sim=EXACT, conditions=Conditions(turnaround_us=turnaround_us)
-        )
-    ]
-    both = over_time(entries)
-    assert [[each.value for each in series.entries] for series in both] == [[2000.0] * 2, [4e6 / 2200] * 2]
-    assert [series.steps() for series in both] == [[], []]
-
-
-def test_a_measured_turnaround_makes_no_other_history() -> None:
-    entries = [
-        measured("f", 2000, days=day, where="hosted", conditions=Conditions(turnaround_us=100 + day))[0]
-        for day in range(2)
-    ]
-    assert [len(series.entries) for series in over_time(entries)] == [2]

@@ -6,39 +6,49 @@ After a wanted change the test writes them anew with PORTBENCH_OUTPUTS=1; then r
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any, Final
+from unittest.mock import patch
 
 import pytest
 from rich.console import Console
 
-from portbench.results import boards_beside, publish
+from portbench import results
+from portbench.results import boards_beside, chance, publish
 from portbench.results.answer import flash
-from portbench.results.attribution import CAUSES
+from portbench.results.attribution import CAUSES, Attribution, moment_title
 from portbench.results.compare import compare
 from portbench.results.compare_comment import comment, mark
 from portbench.results.compare_table import as_data, markdown
 from portbench.results.csv_export import rows_csv, samples_csv
 from portbench.results.explain import Facts, compared, explained
 from portbench.results.exports import exported, formats
+from portbench.results.histories import store
 from portbench.results.histories import table as history_table
+from portbench.results.histories.page_blocks import filled
+from portbench.results.histories.series import Series, SeriesAxis, over_commits
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Git, Layouts, Published, Row, RunFile, Sim
-from portbench.results.page import parts
+from portbench.results.page import drawing, parts
+from portbench.results.page.history import _axis, history_part
 from portbench.results.page.pinout import BoardPicture, HeaderPin
 from portbench.results.shipped import without_samples
 from portbench.results.stats import group_rows
 from portbench.results.storage import StorageError, parse, to_json
 from portbench.results.table import terminal
 from portbench.where import Where
+from tests.declared import assert_as_read
 from tests.results.explain import synthetic, test_rules
 from tests.results.page_run import FULL, HISTORY
 from tests.results.rows import START, missing, other_row, row, run_of
+from tests.results.test_run_perfbench import scripts
 from tests.walk import Walk, shortened
 
 pytest.importorskip("scipy")
@@ -133,6 +143,25 @@ def as_json(value: Any) -> str:
     return json.dumps(shortened(value), indent=1) + "\n"
 
 
+SVG: Final = """<svg class="marks" viewBox="0 0 640 9" xmlns:xlink="x"><g transform="translate(0.125,9.999)">
+<path d="M0,0h0v0h0Z"/><path d="" display="none"/><g transform="translate(0,0)"><g></g></g><path d="M1.2345,2"/>
+<rect aria-label="a: 1.239 us" role="graphics-symbol" aria-roledescription="rect mark" y="1.239" opacity="1"/>
+<g aria-label="x" role="graphics-symbol" aria-roledescription="axis" font="system-ui, serif" fill="var(--ink)"/>
+<g fill="var(--series-1)" opacity="0.55"/></g></svg>"""
+
+
+def rendered() -> str:
+    """All that Vega-Lite is asked for, and the rest of its SVG."""
+    asked = list[Any]()
+    vega: Any = ModuleType("vl_convert")
+    vega.vegalite_to_svg = lambda asks, **more: asked.append([asks, more.pop("config") == drawing._CONFIG, more]) or SVG
+    vega.svg_to_png = lambda svg, **more: asked.append([svg, more]) or b"PNG"
+    with patch.dict(sys.modules, vl_convert=vega):
+        draw: drawing.Draw = lambda width: {"width": width, "padding": 1}  # noqa: E731
+        told = [*drawing.drawings(draw), drawing.picture(draw), drawing.preview(draw).decode()]
+    return "\n".join(told) + as_json(asked)
+
+
 def on_terminal(run: RunFile, width: int) -> str:
     output = StringIO()
     Console(file=output, width=width).print(terminal(run, width), crop=False)
@@ -163,6 +192,14 @@ def history(run: RunFile) -> tuple[Any, Any]:
     return series, {number: each.steps() for number, each in enumerate(series)}
 
 
+def exports() -> dict[str, Any]:
+    """A figure of each kind in the formats of other tools."""
+    scores = (scripts(chaos=[200_000, 250_000, 220_000], fft=[500_000 + each] * 3) for each in (0, 9000))
+    rows = [EVERYTHING.rows[0], other_row(30), row(1000, timed_by="pc"), *scores]
+    run = run_of(*rows, git=Git(revision="0123456789abcdef" * 2, dirty=True))
+    return {name: {path: json.loads(text) for path, text in exported(run, name).items()} for name in formats()}
+
+
 def explanations() -> dict[str, list[Any]]:
     """All that the rules say of the rows that each is tested with."""
     rows = {name: [fires, *test_rules.SILENT[name]] for name, fires in test_rules.FIRES.items()}
@@ -178,6 +215,8 @@ OUTPUTS: Final[dict[str, Callable[[RunFile, RunFile, RunFile], str]]] = {
     "beside.txt": lambda run, a, b: boards_beside.markdown(run, b) + as_json(boards_beside.as_data(a, b)),
     "figures.json": lambda run, *_: to_json(without_samples(run)),
     "chart.json": lambda run, *_: publish.chart(run),
+    "rendered.txt": lambda *_: rendered(),
+    "exports.json": lambda *_: as_json(exports()),
     "terminal.txt": lambda run, *_: on_terminal(run, 110) + on_terminal(run, 60),
     "rows.csv": lambda run, *_: rows_csv(run.rows),
     "samples.csv": lambda run, *_: samples_csv(run.rows),
@@ -217,7 +256,7 @@ def firmware(walk: Walk) -> dict[str, Any]:
     source = pick(("https://micropython.org/download", "https://example.org"))
     published = {"values": pick(([3.9], [2000.0, 1000.0])), "figure": pick((None, "total_us")), "source": "someone"}
     paired = {"workload": "two_boards", "settings": {"partner": pick("abc"), "messages": pick((4, 9))}}
-    return pick(({}, {}, paired)) | {
+    return pick(({}, {}, paired, {"workload": "udp_service"})) | {
         "runtime": runtime,
         "version": version,
         "family": runtime.partition("-")[0],
@@ -240,15 +279,16 @@ def random_run(walk: Walk, firmwares: list[dict[str, Any]]) -> RunFile:
     rows, pick = list[Row](), walk.pick
     for told in firmwares:
         total_us, seed = pick((1000, 2500.5, 99_999, 3e7)), pick((None, None, 3))
+        told = told | {"image_sha256": pick((None, "a" * 64, "b" * 64)), "build": pick((told["build"], "new/some.uf2"))}
+        told["libraries"] = pick((told["libraries"], {"own": "1.1 cd", "other": "3"}))
         for index in range(pick((0, 1, 1, 3, 4))):
             sim = {"seed": seed, "room": {"turnaround_us": 200 - index} if seed else {}, "counters": {"spi_bytes": 7}}
             changes = told | {"lost": pick((None, None, 0.06)), "sim": sim if told["where"] == "emulated" else None}
             if changes["sim"] and pick((True, False)):
                 causes = {pick(tuple(CAUSES)): pick((1, 20, 300, 4000)) for _ in range(pick((1, 3, 7)))}
                 pages = {pick(("0x10000300", "0x10042000", "0x10050000")): pick((3, 90)) for _ in range(2)}
-                changes["attribution"] = synthetic.row(
-                    causes, counts={pick(synthetic.COUNTS): 9}, pages=pages
-                ).attribution
+                timed = synthetic.row(causes, counts={pick(synthetic.COUNTS): 9}, pages=pages).attribution
+                changes["attribution"] = pick((timed, timed, timed, Attribution()))
                 figures = [{"messages_per_s": pick((90.0, 100.0)), "lag_us": pick((0.0, 7.0, 8.0))} for _ in range(5)]
                 changes["layouts"] = Layouts(linked=figures[0], free=figures[1], drawn=figures[2:])
             near_us = total_us * pick((1, 1, 1.001, 0.97, 1.06))
@@ -271,7 +311,7 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
     for _ in range(8):
         of = [firmware(walk) for _ in range(6)]
         runs = [random_run(walk, of) for _ in range(3)]
-        for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt"}):
+        for name in sorted(OUTPUTS.keys() - {"explained.json", "into.txt", "rendered.txt", "exports.json"}):
             walk.note(name, OUTPUTS[name](*runs))
         walk.note([history_table.lines(each, []) for each in history(runs[0])[0]])
         measured = runs[0].model_copy(update={"git": Git(revision="0123456789abcdef", dirty=True)})
@@ -281,7 +321,57 @@ def test_outputs_of_random_runs_are_as_recorded() -> None:
             group_rows(runs[0].rows, workload, where) for workload in ("ping_pong", "far_away") for where in Where
         ):
             walk.note(flash(groups), [(shortened(asdict(each.value)), each.unstable, each.firmware) for each in groups])
-    assert walk.checksum == "7f0b8fd2430752eb"
+    assert walk.checksum == "d54317d9a96124de"
+
+
+def test_histories_of_random_runs_are_as_recorded(tmp_path: Path) -> None:
+    """Kept in files, over versions, time and commits, in pages, and as drawings."""
+    walk = Walk(10)
+    for number in range(40):
+        of, folder, at = [firmware(walk) for _ in range(4)], tmp_path / str(number), START
+        for run in range(walk.pick((2, 3, 9))):
+            at += timedelta(seconds=walk.pick((0, 1, 7, 60, 3599, 86_400, 3e6)))
+            git = walk.pick((None, Git(revision="0123456789abcdef", dirty=False)))
+            told = random_run(walk, of).model_copy(update={"started_utc": at, "git": git})
+            kept = store.keep(told, f"2026-01-02T030405Z{walk.pick(('', '-2'))}.jsonl", folder)
+            walk.note([path.relative_to(folder).as_posix() for path in kept])
+            walk.note(shortened(list(map(asdict, store.entries_of_commit(told, f"title {run}", "image.uf2")))))
+        entries = store.load(folder)
+        series = [*history_table.histories(entries), *over_commits(entries)]
+        steps = {number: each.steps() for number, each in enumerate(series)}
+        walk.note(as_json(history_table.as_data(series, steps)), history_table.markdown(series, steps))
+        walk.note(history_part(entries))
+        marks = "<!-- figures: micropython-1.9 micropython-1.26.0 own -->\n<!-- /figures -->"
+        walk.note(filled(f"{marks}\nbetween\n{marks.replace('own', 'native')}", entries))
+    assert walk.checksum == "c1edd7809600d6cd"
+
+
+def test_axes_of_random_histories_are_as_recorded() -> None:
+    """Versions in their order, and times of seconds to decades to scale."""
+    walk = Walk(12)
+    (entry,) = entries_of(run_of(row(2000)), "0")
+    spans_s = (0, 6, 50, 61, 200, 360, 361, 500, 4000, 40_000, 250_000, 300_000, 1e6, 1e7, 1e8, 5e8)
+    for _ in range(400):
+        axis, span_s = walk.pick((SeriesAxis.TIME, SeriesAxis.VERSION)), walk.pick(spans_s)
+        entries = []
+        for _ in range(6):
+            at = START + timedelta(seconds=span_s * walk.pick((0, 0.3, 1)))
+            told = {
+                "version": walk.pick(("1.9", "1.10", "1.20-rc1", "1.20", "2")),
+                "measured_utc": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+            }
+            entries.append(replace(entry, **told))
+        walk.note(_axis([Series(axis, "f", tuple(entries[:3])), Series(axis, "g", tuple(entries[3:]))]))
+    assert walk.checksum == "13fde05e0d37dacb"
+
+
+def test_chance_of_random_samples_is_as_recorded() -> None:
+    walk = Walk(11)
+    for _ in range(150):
+        ours, theirs = ([walk.pick((1.0, 1.25, 1.5, 3.0)) for _ in range(walk.pick((1, 2, 3, 5)))] for _ in range(2))
+        found = [*chance.mean_interval(ours), *chance.shift_of_samples(ours, theirs)]
+        walk.note([f"{each:.6g}" for each in found])
+    assert walk.checksum == "5758c36532f7f14e"
 
 
 def test_damaged_runs_are_refused_as_recorded() -> None:
@@ -307,6 +397,7 @@ def test_damaged_runs_are_refused_as_recorded() -> None:
 
 def test_explanations_of_random_rows_are_as_recorded() -> None:
     walk = Walk(7)
+    walk.note(*map(moment_title, CAUSES))
     before = synthetic.row({"code_run": 1})
     for _ in range(400):
         told = synthetic.drawn(walk)
@@ -315,4 +406,8 @@ def test_explanations_of_random_rows_are_as_recorded() -> None:
         assert facts is not None
         walk.note(facts.noun, facts.spans, facts.period_ps, facts.code_misses, facts.flash_share, facts.each_ps())
         before = told
-    assert walk.checksum == "940f2fb3bca9ecdc"
+    assert walk.checksum == "3193382bdaed2395"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    assert_as_read(results, FOLDER / "declared.txt")

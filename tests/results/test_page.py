@@ -3,7 +3,6 @@
 import gzip
 import re
 from base64 import b64decode
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,18 +11,16 @@ import pytest
 from portbench.errors import LibraryMissing
 from portbench.results import storage
 from portbench.results.csv_export import samples_csv
-from portbench.results.histories.series import Series, SeriesAxis, over_versions
 from portbench.results.model import Status
 from portbench.results.page import build
 from portbench.results.page.drawing import PREVIEW, page_libraries
-from portbench.results.page.history import _axis
-from portbench.results.page.parts import Cell, Data, names
+from portbench.results.page.parts import Data, names
 from portbench.results.page.sections.ranking import PORTS
 from portbench.results.publish import html, lacking, measured_rows, publish
 from portbench.results.publish import page as markdown_page
 from portbench.results.storage import StorageError
 from portbench.results.table import panels
-from tests.results.page_run import FULL, HISTORY
+from tests.results.page_run import FULL
 from tests.results.rows import START, row, run_of
 
 SMALL = run_of(row(2000), row(3000, runtime="other"))
@@ -69,26 +66,6 @@ def test_the_head_says_that_a_run_was_interrupted() -> None:
         run = run_of(row(2000), finished_utc=finished)
         assert ("interrupted; rows measured until then are here" in html(run)) is is_told
         assert ("The run was interrupted; rows measured until then are shown." in markdown_page(run)) is is_told
-
-
-def test_versions_are_along_the_axis_in_their_order() -> None:
-    """Also where no series has all of them."""
-    entries = [
-        replace(HISTORY[0], version=version, runtime=f"f-{version}", profile=profile)
-        for profile, versions in (("a", ("1.9", "1.20")), ("b", ("1.10", "1.9")))
-        for version in versions
-    ]
-    places, ticks = _axis(over_versions(entries))
-    assert places == {"1.9": 0, "1.10": 1, "1.20": 2} and ticks == {0: "1.9", 1: "1.10", 2: "1.20"}
-
-
-def test_times_are_along_the_axis_to_scale() -> None:
-    times = ("2026-11-01T12:00Z", "2026-11-01T12:30Z", "2026-11-01T14:30Z")
-    entries = tuple(replace(HISTORY[0], measured_utc=time) for time in times)
-    places, ticks = _axis([Series(SeriesAxis.TIME, "f", entries)])
-    first, *others = places.values()
-    assert [at - first for at in others] == [1800, 9000]
-    assert ticks == {first + 1800 * half: f"11-01 {12 + half // 2}:{half % 2 * 3}0" for half in range(6)}
 
 
 def test_figures_to_ship_are_not_replaced_by_fewer_and_have_measured_rows_alone(tmp_path: Path) -> None:
@@ -226,23 +203,6 @@ def test_a_page_is_not_replaced_by_a_lesser_run(tmp_path: Path) -> None:
     assert hyper.read_bytes() == before and not markdown.exists()  # all of them, or none
     publish(lesser, [hyper], force=True)
     assert not lacking(lesser, hyper) and hyper.read_bytes() != before
-
-
-@pytest.mark.parametrize(
-    ("value", "shown", "sorts_as"),
-    [
-        (None, "", ""),
-        ("1358", "1358", "1358"),
-        ("3.9 (1.20.0)", "3.9 (1.20.0)", "3.9"),
-        ("9.1.4", "9.1.4", ""),
-        ("-2.5 %", "-2.5 %", "-2.5"),
-        ("-", "-", ""),
-        (0.12348, "0.1235", "0.12348"),
-        (123456.7, "123457", "123456.7"),
-    ],
-)
-def test_cells_sort_by_the_number_at_their_start(value: str | float | None, shown: str, sorts_as: str) -> None:
-    assert Cell.of(value) == Cell(shown, sorts_as)
 
 
 def test_a_column_is_of_numbers_where_all_its_cells_are() -> None:

@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import math
-import re
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -13,14 +12,13 @@ import pytest
 
 from portbench.results import publish
 from portbench.results.answer import times_text
-from portbench.results.attribution import CAUSES, Attribution, Function, Span, Spans, moment_title
+from portbench.results.attribution import Attribution, Function, Span, Spans
 from portbench.results.boards_beside import _factor
 from portbench.results.cells import _spi, figure
 from portbench.results.chance import least_p, mean_interval, shift_of_samples
 from portbench.results.compare_why import _unit
 from portbench.results.environment import git_state, tool_versions
 from portbench.results.explain.rules.flash import _told
-from portbench.results.exports import asv, table
 from portbench.results.histories.page_blocks import fill
 from portbench.results.histories.series import FigureChange
 from portbench.results.histories.store import entries_of, keep_finished, load
@@ -79,15 +77,6 @@ def test_the_share_of_any_cause_and_group_and_of_nothing() -> None:
         first.ps("nothing")
     whole = Attribution.model_construct(spans=spans, functions=[Function.model_construct(name="f")])
     assert whole.span(1).spans.duration_ps == [0] and whole.span(1).functions == []
-
-
-def test_a_moment_has_its_groups_name_where_code_runs() -> None:
-    assert [moment_title(name) for name in ("spi_bits", "gap_run", "code_run", "wire_to_board")] == [
-        f"SPI: {CAUSES['spi_bits'].title}",
-        "SPI: between bytes",
-        "interpreter and C code",
-        "a frame on the wire to the board",
-    ]
 
 
 def test_a_history_takes_the_finished_runs_that_it_lacks(tmp_path: Path) -> None:
@@ -153,13 +142,6 @@ def test_what_a_set_of_each_method_has(more: str, method: str, says: str, tmp_pa
         load_silicon(written(tmp_path, {"more": more, "method": method}))
 
 
-def test_the_pcs_times_of_a_workload_that_is_not_here() -> None:
-    (table,) = tables(run_of(other_row(10, timed_by="pc", family="foreign")))
-    assert table.about.startswith(
-        "Opaque images on emulated boards, timed by the simulated PC: from one exchange's arrival to the next's."
-    )
-
-
 @pytest.mark.parametrize("count", [1, 3, 4, 5])
 def test_three_moved_functions_are_named(count: int) -> None:
     def moved(number: int) -> Any:
@@ -172,18 +154,6 @@ def test_three_moved_functions_are_named(count: int) -> None:
         text
         == f"; {names}{f' and {count - 3} more' if count > 3 else ''} {'run' if count > 1 else 'runs'} from flash now"
     )
-
-
-def test_who_timed_a_row_is_told_of_each_place() -> None:
-    run = run_of(*(row(1000, where=where, timed_by=by) for where in Where for by in ("board", "pc")))
-    assert {table.title: re.split(r"[.:]", table.about)[0] for table in tables(run)} == {
-        "Ping-pong: silicon": "Real boards, timed by themselves",
-        "Ping-pong: silicon, timed by the PC": "Opaque images on real boards, timed by the PC",
-        "Ping-pong: emulated": "Emulated boards, timed by themselves in simulated time",
-        "Ping-pong: emulated, timed by the PC": ("Opaque images on emulated boards, timed by the simulated PC"),
-        "Ping-pong: hosted": "Programs of the PC, in its own time",
-        "Ping-pong: hosted, timed by the PC": "Opaque ports, timed by the PC",
-    }
 
 
 def test_a_column_goes_where_the_table_is_one_character_too_wide() -> None:
@@ -225,17 +195,11 @@ def test_only_rows_with_settings_have_a_section_for_them(monkeypatch: pytest.Mon
         assert (page_sections._settings(panel) is not None) is has
 
 
-def test_asv_gets_the_median_and_of_rates_the_inverse() -> None:
-    rates = run_of(*(row(total_us, n, [total_us]) for n, total_us in enumerate((2e6, 1e6, 8e6))))
-    lags = run_of(*(other_row(lag_us, run_index=n) for n, lag_us in enumerate((30, 10, 20))))
-    found = [asv._result(table(run)[0]) for run in (rates, lags)]
-    assert found == [[[median], [], "1", [values]] for median, values in ((2, [2, 1, 8]), (20, [30, 10, 20]))]
-
-
 @pytest.mark.parametrize(
     ("value", "text", "sorts_as"),
     [
-        *((None, "", ""), ("", "", ""), ("12.5 %", "12.5 %", "12.5"), ("1.2.3", "1.2.3", ""), ("a", "a", "")),
+        *((None, "", ""), ("", "", ""), ("-2.5 %", "-2.5 %", "-2.5"), ("1.2.3", "1.2.3", ""), ("-", "-", "")),
+        *(("1358", "1358", "1358"), ("3.9 (1.20.0)", "3.9 (1.20.0)", "3.9"), (0.12348, "0.1235", "0.12348")),
         *((999.94, "999.9", "999.94"), (1000, "1000", "1000"), (-12345.6, "-12346", "-12345.6"), (0.0, "0", "0.0")),
     ],
 )

@@ -12,7 +12,7 @@ from rich.console import Console
 from portbench.results.histories.store import entries_of
 from portbench.results.model import Published, Row, RunFile, Sim
 from portbench.results.stats import group_rows
-from portbench.results.table import _crossed, markdown, not_measured, tables, terminal
+from portbench.results.table import _crossed, markdown, tables, terminal
 from portbench.where import Where
 from tests.results.rows import missing, other_row, row, run_of
 
@@ -73,46 +73,12 @@ def test_a_matrix_has_two_values_across_or_two_runtimes(rows: list[tuple[str, st
     assert [list(found) for _, _, found in made] == ([lines] if lines else [])
 
 
-def test_what_was_not_measured_is_listed_with_its_reason() -> None:
-    broken = {"runtime": "broken", "where": "emulated", "status": "failed", "reason": "waited 5 s for <the> console"}
-    assert cells("Not measured") == [
-        {
-            "workload": "ping_pong",
-            "runtime": "other",
-            "where": "emulated",
-            "status": "skipped",
-            "reason": "no image; provide it: curl -o 'a|b'",
-            "runs": "1",
-        },
-        {"workload": "ping_pong", **broken, "runs": "2"},
-        {"workload": "far_away", **broken, "runs": "1"},
-    ]
-
-
-@pytest.mark.parametrize("runs", [(0,), (2,), (0, 2), (1, 1)])
-def test_runs_that_were_not_measured_are_counted(runs: tuple[int, ...]) -> None:
-    found = not_measured(run_of(row(2000, 7), *(missing("x", "failed", "no", each) for each in runs)))
-    assert [line[found.columns.index("runs")] for line in found.rows] == [str(len(runs))]
-
-
 @given(st.text(min_size=1, max_size=40).filter(lambda text: "\n" not in text))
 def test_any_text_stays_in_its_cell(reason: str) -> None:
     (block,) = re.findall(r"(?:^\|.*\n)+", markdown(run_of(missing("x", "failed", reason))), flags=re.MULTILINE)
     lines = block.split("\n")[:-1]
     assert len(lines) == 3
     assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines}) == 1
-
-
-def test_narrow_terminal_leaves_columns_out_and_says_so() -> None:
-    output = StringIO()
-    Console(file=output, width=80).print(terminal(FULL, 80))
-    shown = output.getvalue()
-    assert max(map(len, shown.splitlines())) <= 80
-    assert re.search(r"(?m)^ *1  fast +tuned ", shown) and "1990" in shown and "1.99" in shown
-    assert "INTn" in shown  # it explains more of a figure than the spread does
-    assert "A wider terminal also shows: version, runs, ready ms, p99 us, round trip" in " ".join(shown.split())
-    for word in ("waited 5 s for <the>", "console"):
-        assert word in shown
 
 
 def test_run_without_rows() -> None:

@@ -113,7 +113,9 @@ def test_a_board_that_hangs_ends_a_run_that_counts_failures() -> None:
     assert calls.fault == f"connection 1 of 2 to {PEER}: no byte for 30 s after 0 exchanges" and calls.load.over
 
 
-@pytest.mark.parametrize("line", [LINE, f"\x1b]0;title\x1b\\{LINE}", f"{LINE}\r", f"{LINE} and more"])
+@pytest.mark.parametrize(
+    "line", [LINE, f"\x1b]0;title\x1b\\{LINE}", f"{LINE}\r", f"{LINE} and more", LINE[:-1] + ', "more": 1}']
+)
 def test_the_line_may_have_text_around_it(line: str) -> None:
     assert parse_listening(line) == THERE and str(THERE) == "192.168.50.100:80"
 

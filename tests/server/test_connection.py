@@ -15,7 +15,7 @@ from portbench.server.recording import Recording
 from portbench.server.tcp import _UdpPort
 from portbench.workloads import Conversation, ConversationError, Ping, PingPlan
 
-PLAN = PingPlan((64,), 1, 1_000, 500_000)
+PLAN = PingPlan((64, 56), 2, 1_000, 500_000)
 Event = tuple[object, ...]
 
 

@@ -75,9 +75,13 @@ def pinged(icmp: Icmp, plan: PingPlan, monkeypatch: pytest.MonkeyPatch) -> list[
 def test_only_the_boards_first_answers_count(monkeypatch: pytest.MonkeyPatch) -> None:
     board = "10.0.0.2"
     began_s = time.monotonic()
-    icmp = Icmp(["10.0.0.3"], ["10.0.0.3", board, board], [], ["full"])
+    icmp, limit = Icmp(["10.0.0.3"], ["10.0.0.3", board, board], [], ["full"]), Mock(wraps=asyncio.timeout)
+    sleep = Mock(wraps=asyncio.sleep)
+    monkeypatch.setattr(asyncio, "timeout", limit)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     found = pinged(icmp, PingPlan((5,), 4, 20_000, 50_000), monkeypatch)
     assert [each.round_trip_us is not None for each in found] == [False, True, False, False]
+    assert limit.mock_calls == [call(0.05)] and all(each.args[0] < 0.021 for each in sleep.mock_calls)
     times_s, requests, to = zip(*icmp.sent, strict=True)
     assert all(at_s >= began_s + 0.02 * number for number, at_s in enumerate(times_s)) and set(to) == {(board, 0)}
     headers = [struct.unpack(">BBHHH", each[:8]) for each in requests]
@@ -116,10 +120,11 @@ def test_a_packet_with_its_checksum_sums_up_to_none(data: bytes) -> None:
 
 def test_the_kernel_owns_the_identifier_where_it_may_ping(monkeypatch: pytest.MonkeyPatch) -> None:
     for refused, owns in ((0, True), (1, False)):
-        made = Mock(side_effect=[*[PermissionError(1, "no")] * refused, MagicMock()])
+        made = Mock(side_effect=[*[PermissionError(1, "no")] * refused, opened := MagicMock()])
         monkeypatch.setattr("portbench.server.icmp.socket.socket", made)
         with _socket("10.0.0.2") as (_, found):
-            assert found is owns
+            assert found is owns and not opened.__exit__.called
+        assert opened.__exit__.called
         kinds = (socket.SOCK_DGRAM, socket.SOCK_RAW)[: refused + 1]
         assert made.mock_calls[: refused + 1] == [call(socket.AF_INET, kind, socket.IPPROTO_ICMP) for kind in kinds]
 

@@ -1,15 +1,14 @@
 """The PC's calls over real sockets, to boards of the test's own."""
 
-import asyncio
 import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Address
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -95,13 +94,6 @@ def test_all_connections_are_made_and_timed(at_once: int) -> None:
         assert all(one.ended_us <= two.started_us for one, two in pairwise(sessions))  # type: ignore[operator]
 
 
-def test_a_pause_is_kept() -> None:
-    with board_that(answers, 2) as board, SocketLoadGenerator(asking(2, pause_us=50_000)) as load:
-        load.call(board)
-        first, second = load.finish(LIMIT_S)
-    assert second.started_us - (first.ended_us or 0.0) >= 50_000
-
-
 def test_a_board_that_refuses_and_then_does_not() -> None:
     with socket.create_server((str(LOOPBACK), 0)) as taken:
         port = taken.getsockname()[1]
@@ -117,23 +109,6 @@ def test_a_board_that_refuses_and_then_does_not() -> None:
                 client.sendall(ANSWER)
                 (session,) = load.finish(LIMIT_S)
     assert session.ok and session.attempts >= 3
-
-
-def test_an_attempt_that_is_stopped_says_so() -> None:
-    with socket.create_server((str(LOOPBACK), 0)) as taken:
-        board = Listening(LOOPBACK, taken.getsockname()[1])
-    with SocketLoadGenerator(asking(1)) as load:
-        load.call(board)
-        tried = Deadline(LIMIT_S, "the load generator")
-        tried.poll(lambda: any(each.attempts > 1 for each in load.finish(0.001)), 0.001, "two attempts")
-    assert [each.error for each in load.finish(0)] == ["the load generator was stopped"]
-
-
-def test_a_board_that_refuses_for_good() -> None:
-    with socket.create_server((str(LOOPBACK), 0)) as taken:
-        board = Listening(LOOPBACK, taken.getsockname()[1])
-    (fault,) = faults_of(board, SocketLoadGenerator(asking(2), connect_limit_s=0.05))
-    assert fault.startswith(f"connection 1 of 2 to {board}: refused ") and fault.endswith(" times in 0.05 s")
 
 
 def reset(client: socket.socket) -> None:
@@ -169,47 +144,7 @@ def test_a_bad_board_is_one_line(does: Callable[[socket.socket], None], says: st
         assert faults_of(board, SocketLoadGenerator(asking(3))) == [f"connection 1 of 3 to {board}: {says}"]
 
 
-@pytest.mark.parametrize(
-    ("error", "says"),
-    [
-        (OSError(101, "Network is unreachable"), "cannot connect (Network is unreachable)"),
-        (TimeoutError(), "no answer to connecting within 10 s"),
-    ],
-)
-def test_a_connection_that_cannot_be_made(error: OSError, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", Mock(side_effect=error))
-    (fault,) = faults_of(Listening(LOOPBACK, 7), SocketLoadGenerator(asking(1)))
-    assert fault == f"connection 1 of 1 to 127.0.0.1:7: {says}"
-
-
-def test_all_attempts_share_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks_us, limits_s, timeout = count(step=1_000_000), list[float](), asyncio.timeout
-
-    def noted(seconds: float) -> asyncio.Timeout:
-        limits_s.append(seconds)
-        return timeout(seconds)
-
-    monkeypatch.setattr(asyncio, "timeout", noted)
-    monkeypatch.setattr(SocketLoadGenerator, "_clock_us", lambda self: float(next(ticks_us)))
-    ends = [ConnectionRefusedError(), ConnectionRefusedError(), TimeoutError()]
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", Mock(side_effect=ends))
-    (fault,) = faults_of(Listening(LOOPBACK, 7), SocketLoadGenerator(asking(1)))
-    assert limits_s == [9, 7, 5] and fault.endswith(": refused 2 times in 10 s")
-
-
-def test_the_first_of_two_faults_is_told() -> None:
-    both = threading.Barrier(2)
-
-    def wrong_together(client: socket.socket) -> None:
-        both.wait(LIMIT_S)
-        wrong(client)
-
-    with board_that(wrong_together, 2) as board:
-        (fault,) = faults_of(board, SocketLoadGenerator(asking(2, at_once=2)))
-    assert fault.endswith("answer 1 is b'nonsense'")
-
-
-def test_leaving_ends_what_is_open_without_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaving_ends_what_is_open_without_a_fault(caplog: pytest.LogCaptureFixture) -> None:
     faults: list[str] = []
     come = threading.Event()
 
@@ -222,19 +157,7 @@ def test_leaving_ends_what_is_open_without_a_fault(monkeypatch: pytest.MonkeyPat
             load.call(board)
             assert come.wait(LIMIT_S)
         (session,) = load.finish(LIMIT_S)
-    assert session.error == "the load generator was stopped" and faults == []
-    began = threading.Event()
-
-    async def goes_on(self: object, made: Callable[[], Any], *_: object) -> Any:
-        made().recording.error = "it was wrong already"
-        began.set()
-        await asyncio.sleep(LIMIT_S)
-
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", goes_on)
-    with SocketLoadGenerator(asking(1), on_fault=faults.append) as load:
-        load.call(Listening(LOOPBACK, 7))
-        assert began.wait(LIMIT_S)
-    assert load.finish(LIMIT_S)[0].error == "it was wrong already" and faults == []
+    assert session.error == "the load generator was stopped" and faults == [] and caplog.records == []
 
 
 def test_a_caller_that_was_never_told_where_ends_at_once() -> None:
@@ -249,12 +172,15 @@ def test_only_the_first_call_counts_and_a_thread_that_does_not_end_is_told_of(mo
     monkeypatch.setattr(threading, "Event", lambda: event)
     for port in (7, 8):
         load.call(Listening(LOOPBACK, port))
-    assert [each.kwargs["name"] for each in thread.call_args_list] == ["load on 127.0.0.1:7"]
+    where = (Listening(LOOPBACK, 7), event)
+    assert thread.mock_calls[:1] == [call(target=load._run, args=where, name="load on 127.0.0.1:7", daemon=True)]
+    assert thread.call_count == 1
     load.__exit__(None, None, None)  # before its loop runs there is nothing to end
     load._loop, load._stop = Mock(), Mock()
     load.__exit__(KeyboardInterrupt, None, None)
     with pytest.raises(PortbenchError, match=r"^the PC's connections did not end within 5 s$"):
         load.__exit__(None, None, None)
+    assert thread.return_value.join.mock_calls == [call(5.0)] * 2
     event.wait.return_value = False
     with pytest.raises(PortbenchError, match=r"^127\.0\.0\.1:9: connecting did not begin within 10 s; try again$"):
         SocketLoadGenerator(asking(1)).call(Listening(LOOPBACK, 9))

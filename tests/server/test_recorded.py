@@ -1,23 +1,30 @@
 """Random walks through the PC's parts: any change of an answer, a time or a call shows."""
 
+import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from ipaddress import IPv4Address
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
+from portbench import server
 from portbench.errors import PortbenchError
 from portbench.server import connection as connection_module
-from portbench.server import icmp, tcp
+from portbench.server import icmp, load_generator, tcp
+from portbench.server.calls import Listening
 from portbench.server.simulated_pc import Part, SimulatedPc
 from portbench.server.tls import openssl
 from portbench.server.tls.channel import Channel
 from portbench.server.tls.identities import identities
 from portbench.workloads import LoadGenerator, NetworkFault, Ping, Session, workload
 from portbench.workloads.conversation import LISTENING_PREFIX, Requests
+from tests.declared import assert_as_read
+from tests.server.asking import ANSWER, Ask
 from tests.server.test_connection import Bench, Obeying
 from tests.server.test_connection import made as made
 from tests.server.test_recording import Loud
@@ -159,7 +166,8 @@ def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
         pc = SimulatedPc(lan, walk.pick((None, 4711, 4711)), 200.0, part(walk), walk.pick((None, lan, lan)))
         if walk.pick((True, False)):
             pc.poll(lan, STATIC, 0.0)
-        for _ in range(60):
+        taken = list[tuple[list[Session], list[dict[str, Any]]]]()
+        for step in range(60):
             lan.now_us += walk.pick((0.0, 1.0, 200.0, 9_999.0, 10_000.0, 90_000.0, 1e6, 1e6, 4e6))
             lan.step()
             match walk.pick(range(100)):
@@ -172,11 +180,14 @@ def test_the_simulated_pc(monkeypatch: pytest.MonkeyPatch) -> None:
                 case drawn if drawn < 70:
                     pc.look(lan.now_us)
                     walk.note(pc.given_up(lan.now_us))
+            if step % 20 == 0:
+                taken.append((told := pc.sessions(), [*map(asdict, told)]))
             walk.note(pc.answered, pc.whole, pc.reports, pc.pause_us)
             if (polling := pc.polling) is not None:
                 walk.note(polling.taken, polling.has_address, polling.refusals, str(polling.board))
         walk.note(*map(asdict, pc.sessions()))
-    assert walk.checksum == "fda2d62313fcf38d"
+        assert all([*map(asdict, sessions)] == told for sessions, told in taken), "a record stays as it was taken"
+    assert walk.checksum == "9b47f4c982729528"
 
 
 def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +226,7 @@ def test_a_real_connection(made: Callable[..., Bench], monkeypatch: pytest.Monke
         walk.note([handle.cancel.called for *_, handle in bench.timers], len(bench.ended), bench.conversation.was_lost)
         walk.note(bench.until(bench.now_s + 500), asdict(bench.recording.session()))
         assert all(asdict(session) == told for session, told in sessions), "a record stays as it was taken"
-    assert walk.checksum == "52f46b817f8cfc2a"
+    assert walk.checksum == "c1d03a033eccc227"
 
 
 def test_whom_a_server_has_room_for_and_what_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,10 +284,70 @@ def test_whom_a_server_has_room_for_and_what_it_tells(monkeypatch: pytest.Monkey
             walk.note(what, found, [each.closing for each in server._active.values()], server._newest_of("10.0.0.9"))
         walk.note(*map(asdict, told), told == server.sessions())
         try:
-            walk.note(len(server.wait_sessions(3, 0)))
+            walk.note(len(server.wait_sessions(pick((0, 3)), 0)))
         except PortbenchError as error:
             walk.note(str(error))
-    assert walk.checksum == "c34ff4b6c8ba37a1"
+    assert walk.checksum == "fac5b1febed5190c"
+
+
+def test_the_pcs_calls_to_a_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections that are refused, cut, wrong or good, some at once, until all are over or it is stopped; without
+    sockets, and without its thread."""
+    walk = Walk(4)
+    pick, sleep, timeout = walk.pick, asyncio.sleep, asyncio.timeout
+    now = SimpleNamespace(us=0.0)
+
+    async def sleeps(seconds: float) -> None:
+        walk.note("waits", seconds)
+        now.us += seconds * 1e6
+        await sleep(0)
+
+    def limited(seconds: float) -> asyncio.Timeout:
+        walk.note("within", seconds)
+        return timeout(30)
+
+    async def connects(loop: Any, made: Callable[[], Any], host: str, port: int) -> tuple[object, Any]:
+        walk.note(host, port)
+        await sleep(0)
+        now.us += pick((100.0, 3e4))
+        if pick((True, *(False,) * 60)):
+            load._stop.set()
+        errors = (ConnectionRefusedError(), ConnectionRefusedError(), TimeoutError(), OSError(1, "off"), OSError("odd"))
+        if error := pick((*errors, *(None,) * 12)):
+            raise error
+        transport: Any = SimpleNamespace(
+            get_extra_info=lambda name: pick((None, ("::2", 80, 0, 0))) if name == "peername" else Mock(),
+            write=lambda data: walk.note(data),
+            **{name: lambda name=name: walk.note(name) for name in ("abort", "close")},
+        )
+        (connection := made()).connection_made(transport)
+        for data in pick(((ANSWER,) * 2, (ANSWER,) * 2, (ANSWER,), (ANSWER[:1], ANSWER[1:] * 9), (b"nonsense",), ())):
+            connection.data_received(data)
+        loop.call_soon(connection.connection_lost, pick((None, OSError(1, "gone"))))
+        return transport, connection
+
+    monkeypatch.setattr(asyncio, "sleep", sleeps)
+    monkeypatch.setattr(asyncio, "timeout", limited)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", connects)
+    for _ in range(200):
+        fails, many = pick((True, False)), pick((1, 3, 8))
+        calls = LoadGenerator(lambda: Ask(2), many, at_once=pick((1, 2)), pause_us=pick((0, 30)), counts_failures=fails)
+        limit_s = pick((10, 0.05))
+        load: Any = load_generator.SocketLoadGenerator(calls, max_bytes=pick((3, 90)), connect_limit_s=limit_s)
+        load.on_fault, load._clock_us, load._changed = walk.note, lambda: now.us, MagicMock()
+        asyncio.run(load._call(Listening(STATIC, 80), started := threading.Event()))
+        walk.note(started.is_set(), *map(asdict, load.finish(7.5)), load._changed.wait_for.call_args.args[1:])
+        walk.note(load._changed.notify_all.call_count, calls.over)
+    assert walk.checksum == "27d1a1807653fa9c"
+
+
+def test_tls_of_real_sockets_has_the_date_of_this_pc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: 7.9)
+    load = load_generator.SocketLoadGenerator(LoadGenerator(lambda: Ask(1), 1, tls=(server := ("pc.test", b"root"))))
+    accepted = tcp.WorkloadServer(workload("tls"))._connection().recording
+    for recording, of in ((load._calls.begin("", 0.0), server), (accepted, None)):
+        channel: Any = recording and recording._channel
+        assert (channel._server, channel._peer, channel._date_s(0.0)) == (of, openssl.peer(), 7)
 
 
 def test_echo_requests_names_of_suites_and_identities() -> None:
@@ -292,3 +363,8 @@ def test_echo_requests_names_of_suites_and_identities() -> None:
     for each in identities():
         walk.note(each.name, len(each.chain.certificates), each.version, each.client_root is None)
     assert walk.checksum == "da1e2adf7a160672"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    pytest.importorskip("portbench_engine")
+    assert_as_read(server, Path(__file__).with_name("declared.txt"))

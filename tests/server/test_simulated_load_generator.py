@@ -2,6 +2,7 @@
 
 import sys
 from ipaddress import IPv4Address
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 
 from portbench.certificates import DATE_S
 from portbench.errors import UnknownName
+from portbench.server import simulated_pc
 from portbench.server.calls import CONNECT_LIMIT_US, IDLE_LIMIT_US, RETRY_US, Listening
 from portbench.server.simulated_load_generator import NOTHING, RESET, Line, SimulatedLoadGenerator
-from portbench.server.simulated_pc import CALL_DELAY_US, Part, SimulatedPc, SimulatedServer, part_in
+from portbench.server.simulated_pc import CALL_DELAY_US, MAX_BYTES, Part, SimulatedPc, SimulatedServer, part_in
 from portbench.server.tls.channel import Channel
-from portbench.workloads import LoadGenerator
+from portbench.workloads import LoadGenerator, workload
 from portbench.workloads.conversation import ClientReport, Requests
 from tests.server.asking import ANSWER, QUESTION, Ask, UnaskedLan, asking
 from tests.server.test_recording import Loud
@@ -176,17 +178,25 @@ def test_the_simulated_pcs_tls_has_a_date_that_follows_simulated_time(monkeypatc
 
 
 @pytest.mark.usefixtures("own_workloads")
-def test_the_part_is_the_workloads_with_its_settings() -> None:
+def test_the_part_is_the_workloads_with_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     part = part_in("echo_server", {"connections": 7, "at_once": 2})
     assert part.call is not None and part.service is not None
     assert isinstance(part.service()(), ClientReport)
     assert (part.call().connections, part.call().at_once) == (7, 2)
-    assert part_in("ping_pong", {}).call is None
+    assert part_in("ping_pong", {}).call is None and not part_in("ping_pong", {}).secured
     https, asked = part_in("https", {}, 7), part_in("udp_service", {}, 7)
     assert (https.secured, https.patience_us, https.limit, https.call) == (True, 30e6, 7, None)
     assert isinstance(asked.call and asked.call(), Requests) and (asked.limit, asked.service) == (7, None)
+    assert part_in("udp_service", {}).service is not None
     with pytest.raises(UnknownName):
         part_in("pong", {})
+    made: Any = Mock()
+    monkeypatch.setattr(simulated_pc, "service_of", made)
+    for name, limit, calls in (("echo_server", None, "load_generator"), ("udp_service", 7, "foreign_calls")):
+        monkeypatch.setattr(type(workload(name)), calls, made)
+        part = part_in(name, {}, limit)
+        for begun in filter(None, (part.service, part.call)):
+            assert begun() is made.return_value and made.call_args.args[1:] == (MAX_BYTES,)
 
 
 @pytest.mark.usefixtures("own_workloads")

@@ -177,6 +177,8 @@ def test_stop_ends_clients_threads_and_port() -> None:
     with server:
         client = connect(server)
         play(client, 1)
+        (thread,) = set(threading.enumerate()) - before
+        assert (thread.name, thread.daemon) == (f"ping_pong server {server.port}", True)
     with client:
         assert read_to_end(client) == b""
     assert set(threading.enumerate()) <= before
@@ -187,21 +189,13 @@ def test_stop_ends_clients_threads_and_port() -> None:
         pass
 
 
-def test_port_in_use_gives_one_line() -> None:
-    with (
-        WorkloadServer(PING_PONG, port=0) as server,
-        pytest.raises(
-            PortbenchError,
-            match=rf"^127\.0\.0\.1:{server.port}: cannot listen: the port is in use; stop the other server",
-        ),
-        WorkloadServer(PING_PONG, port=server.port),
-    ):
-        pass
-
-
 @pytest.mark.parametrize(
     ("host", "port", "part"),
-    [("203.0.113.7", 0, "does not have that address"), ("127.0.0.1", 70_000, "0 to 65535"), ("a..b", 0, "a..b:0: ")],
+    [
+        ("203.0.113.7", 0, "203.0.113.7:0: cannot listen: this machine does not have that address; "),
+        ("127.0.0.1", 70_000, "127.0.0.1:70000: is not a TCP port; give one from 0 to 65535"),
+        ("a..b", 0, "a..b:0: "),
+    ],
 )
 def test_bad_address_gives_one_line(host: str, port: int, part: str) -> None:
     with pytest.raises(PortbenchError) as caught, WorkloadServer(PING_PONG, host, port):
@@ -221,12 +215,15 @@ def test_own_turnaround_is_a_sessions_like_any_other() -> None:
 def test_an_answer_may_come_in_pieces_and_has_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
     client = MagicMock()
     client.recv.side_effect = [b"a", b"b", b"c"] * 2 + [b""] * 2
-    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: contextlib.nullcontext(client))
+    connects = Mock(return_value=contextlib.nullcontext(client))
+    monkeypatch.setattr(socket, "create_connection", connects)
     with pytest.raises(ConnectionError, match=r"^h:7 answered b'abc' to b'2', not b'abd'$"):
         measure_round_trip("h", 7, [(b"1", b"abc"), (b"2", b"abd")])
     assert client.recv.mock_calls == [call(each) for each in (3, 2, 1)] * 2
     with pytest.raises(ConnectionError, match=r"^h:7 answered b'' to b'3', not b'x'$"):
         measure_round_trip("h", 7, [(b"3", b"x")])
+    assert connects.mock_calls == [call(("h", 7), timeout=10.0)] * 2
+    assert client.setsockopt.mock_calls == [call(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)] * 2
     monkeypatch.undo()
     with WorkloadServer(PING_PONG, "0.0.0.0", 0) as server:
         assert measure_round_trip("127.0.0.1", server.port, PING_PONG.ideal_client(3)).n == 3
@@ -244,10 +241,19 @@ def test_an_answer_may_come_in_pieces_and_has_to_be_right(monkeypatch: pytest.Mo
             "cannot listen: the port needs rights that you do not have; choose one above 1023",
         ),
         (OSError(errno.EIO, "it broke"), "cannot listen: it broke; choose another address"),
+        (
+            OSError(errno.EADDRINUSE, "x"),
+            "cannot listen: the port is in use; stop the other server or choose another port",
+        ),
+        (
+            OSError(errno.EADDRNOTAVAIL, "x"),
+            "cannot listen: this machine does not have that address; choose one that it has, or 0.0.0.0",
+        ),
+        (UnicodeError("it is empty"), "is not a host name (it is empty); give an address of this machine"),
         (socket.gaierror(-2, "not known"), "no such host (not known); give an address of this machine"),
     ],
 )
-def test_why_an_address_cannot_be_listened_on(error: OSError, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_an_address_cannot_be_listened_on(error: Exception, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "create_server", Mock(side_effect=error))
     with pytest.raises(PortbenchError, match=rf"^127\.0\.0\.1:80: {re.escape(fix)}$"):
         WorkloadServer(PING_PONG, port=80).__enter__()
@@ -260,10 +266,12 @@ def test_why_an_address_cannot_be_listened_on(error: OSError, fix: str, monkeypa
 def test_a_server_listens_in_the_family_of_its_host(
     host: str, family: socket.AddressFamily, address: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Mock()
+    made, found = Mock(), Mock(wraps=socket.getaddrinfo)
     monkeypatch.setattr(socket, "create_server", made)
+    monkeypatch.setattr(socket, "getaddrinfo", found)
     assert tcp_module._listen(host, 7) is made.return_value
     assert made.mock_calls == [call(address, family=family, backlog=128)]
+    assert found.mock_calls == [call(host, 7, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)]
 
 
 def test_a_udp_port_is_closed_with_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,9 +294,12 @@ def test_a_workload_with_datagrams_has_a_udp_port_of_the_same_number(name: str, 
         assert asyncio.run(port(listener)) == (listener.getsockname() if serves else None)
 
 
-def test_the_books_of_a_server() -> None:
+def test_the_books_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = list[Session]()
+    served = Mock(wraps=tcp_module.service_of)
+    monkeypatch.setattr(tcp_module, "service_of", served)
     server = WorkloadServer(PING_PONG, max_clients=2, max_bytes=7, idle_timeout_s=9, on_session=ended.append)
+    assert served.mock_calls == [call(PING_PONG, 7)]
     server.limit = 5
     two, one = server._connection(), server._connection()
     one._progress_s, two._progress_s = 5.0, 9.0

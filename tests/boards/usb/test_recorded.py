@@ -1,11 +1,12 @@
 """Random walks through buses and the steps of a board, with parts that answer in any way."""
 
 import errno
-import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from datetime import datetime
+from functools import partial
+from pathlib import Path, PurePath, PurePosixPath
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,8 +15,9 @@ import pytest
 import serial
 from serial.tools import list_ports
 
-from portbench.boards import Deadline
+from portbench.boards import Deadline, usb
 from portbench.boards.board import Deployment, RuntimeIdentity
+from portbench.boards.console import Console
 from portbench.boards.usb import board as board_module
 from portbench.boards.usb import discovery, files, port, volume
 from portbench.boards.usb import flash as flash_module
@@ -35,6 +37,7 @@ from portbench.errors import (
     PortbenchError,
 )
 from tests.boards.usb.conftest import DEFINITION
+from tests.declared import assert_as_read
 from tests.walk import Walk
 
 SERIALS = (None, "e6605838833a552c", "E6605838833A552C", "E600000000000000", "E0C9125B0D9B", "")
@@ -57,10 +60,11 @@ def device(walk: Walk) -> UsbDevice:
     )
 
 
-def noted(walk: Walk, call: Callable[..., Any], *words: Any) -> None:
+def noted(walk: Walk, call: Callable[..., Any], *words: Any) -> Any:
     """Note the result of a call, or the line of its error."""
     try:
-        walk.note(call(*words))
+        walk.note(found := call(*words))
+        return found
     except (PortbenchError, KeyboardInterrupt) as error:
         walk.note(type(error).__name__, str(error))
 
@@ -105,7 +109,7 @@ def test_what_ports_drives_and_volumes_are_devices(monkeypatch: pytest.MonkeyPat
             infos[Path(each.mountpoint)] = pick((None, info, info))
         told = mounts[: pick((0, 1, 2, 3))]
         monkeypatch.setattr(list_ports, "comports", lambda ports=ports: ports)
-        monkeypatch.setattr(psutil, "disk_partitions", lambda all, told=told: told)
+        monkeypatch.setattr(psutil, "disk_partitions", lambda all, told=told: [] if all else told)
         monkeypatch.setattr(discovery, "usb_drives", lambda sysfs, drives=drives: drives)
         monkeypatch.setattr(discovery, "read_volume_info", infos.get)
         walk.note(SystemBus(Path("/gone")).devices())
@@ -122,6 +126,30 @@ FAULTS = (
 )
 
 
+SAMPLES = tuple(
+    replace(UsbDevice(vid=0x2E8A, pid=pid, enumeration="1:4"), port=port) for pid in (3, 5) for port in (None, "COM1")
+)
+
+
+def plain(word: Any) -> Any:
+    """Something of it that is the same in every run: of a condition, which of four devices meet it."""
+    match word:
+        case Deadline():
+            return word.what, word.seconds
+        case Console():
+            word.feed(b"a line\n")
+            return word.lines[-1:]
+        case PurePath():
+            return word.name
+        case list():  # a command, whose program has another place elsewhere
+            return [PurePath(each).name for each in word[1:]]
+        case SimpleNamespace() | Link():
+            return getattr(word, "name", getattr(word, "path", None))
+        case _ if callable(word):
+            return word.__name__ if word.__code__.co_argcount != 1 else [*map(word, SAMPLES)]
+    return word
+
+
 class World:
     """All that a board's steps call, each of which is noted, and answers or fails as drawn."""
 
@@ -133,9 +161,7 @@ class World:
 
     def does(self, name: str, *answers: Any) -> Callable[..., Any]:
         def call(*words: Any, **more: Any) -> Any:
-            told = [each for each in (*words, *more.items()) if isinstance(each, str | bytes | bool | dict | tuple)]
-            limits = [each.seconds for each in words if isinstance(each, Deadline)]
-            self.walk.note(name, told, limits)
+            self.walk.note(name, [plain(each) for each in (*words, *more.items())])
             if self.walk.pick((True, *(False,) * self.rarity)):
                 raise self.walk.pick(FAULTS)
             return self.walk.pick(answers or (None,))
@@ -160,7 +186,7 @@ class World:
             ),
         )
         names = ("execute_and_lose", "leave", "close", "interrupt", "enter")
-        answers = ("42\n", "42\n", "41", 'PORTBENCH {"a": 1}', "None")
+        answers = ("42\n", "42\n", " 41\r\n", 'PORTBENCH {"a": 1}', "None")
         steps = {name: self.does(name) for name in names}
         return SimpleNamespace(wire=wire, name="b", execute=self.does("execute", *answers), **steps)
 
@@ -168,7 +194,7 @@ class World:
 def link_in(world: World, log: Callable[[str], None]) -> Link:
     walk = world.walk
     power = walk.pick((None, None, SimpleNamespace(cycle=world.does("power"))))
-    made: Any = Link(DEFINITION, "b", SimpleNamespace(known=world.now), power=power, poll_s=0.0, log=log)  # type: ignore[arg-type]
+    made: Any = Link(DEFINITION, "b", SimpleNamespace(known=world.now), power=power, poll_s=0.07, log=log)  # type: ignore[arg-type]
     made.device, made.open_repl = world.device, world.repl
     made.wait_device = world.does("wait", *(device(walk) for _ in range(3)))
     made.ask_bootsel = walk.pick((None, world.does("ask")))
@@ -178,8 +204,21 @@ def link_in(world: World, log: Callable[[str], None]) -> Link:
 def image(walk: Walk) -> Any:
     family_id = walk.pick((DEFINITION.uf2_family, 7))
     identity = SimpleNamespace(family=walk.pick(("micropython", "native", "")))
-    path = PurePosixPath("a/b.uf2")
+    path = PurePosixPath(walk.pick(("a/b.uf2", "a/c.uf2")))
     return SimpleNamespace(path=path, data=b"data", identity=identity, content=SimpleNamespace(family_id=family_id))
+
+
+class Touched:
+    """A port whose lines are set."""
+
+    def __init__(self, world: World) -> None:
+        self.__dict__.update(close=world.does("close"), sets=world.does("sets"))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        try:
+            self.sets(name, value)
+        except BoardError:
+            raise OSError("it has none") from None
 
 
 class Ticks:
@@ -200,7 +239,7 @@ def test_the_ways_into_the_boot_loader_and_out_of_it(monkeypatch: pytest.MonkeyP
         ended = [subprocess.CompletedProcess([], status, "it  says", "") for status in (0, 0, 1)]
         parts = {
             "run_program": world.does("program", *ended),
-            "open_port": world.does("port", SimpleNamespace(close=world.does("close"))),
+            "open_port": world.does("port", Touched(world)),
             "check_fits": lambda name, definition, image: image.content,
             "check_started": world.does("check_started"),
             "wait_volume": world.does("wait_volume", Path("/drive")),
@@ -217,15 +256,15 @@ def test_the_ways_into_the_boot_loader_and_out_of_it(monkeypatch: pytest.MonkeyP
         tool = walk.pick((None, "/bin/picotool"))
         monkeypatch.setattr(flash_module.shutil, "which", lambda name, tool=tool: tool)
         clock = Ticks()
-        deadline = Deadline(walk.pick((3, 100)), "t", clock=clock, sleep=lambda _: None)
+        deadline = Deadline(walk.pick((3, 100)), "t", clock=clock, sleep=partial(walk.note, "sleeps"))
         monkeypatch.setattr(run_module, "time", SimpleNamespace(monotonic=clock))
         noted(walk, flash_module.flash, link, image(walk), deadline)
         walk.note(link.image_has_usb)
-        console = board_module.Console()
+        console = Console()
         noted(walk, run_module.run, link, console, deadline)
         noted(walk, run_module.recover, link, walk.pick((None, image(walk))), deadline)
         walk.note(console.result, console.lines)
-    assert walk.checksum == "eb879bf5ffc918e2"
+    assert walk.checksum == "ca1c225003e26c71"
 
 
 def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -240,26 +279,32 @@ def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         names = ("deploy_circuitpython", "check_digests", "answers", "recover", "restart", "run", "flash", *answers)
         for name in names:
             monkeypatch.setattr(board_module, name, world.does(name, *answers.get(name, ())))
-        monkeypatch.setitem(board_module.DEPLOYERS, "mpremote", world.does("mpremote"))  # type: ignore[arg-type]
+        for name in ("mpremote", "rshell"):
+            monkeypatch.setitem(board_module.DEPLOYERS, name, world.does(name))  # type: ignore[misc]
         first = replace(device(walk), location=walk.pick((None, "1-1")))
+        given: dict[str, Any] = {"power": object(), "watch": lambda: None, "ask_bootsel": abs, "poll_s": 0.5}
         try:
             board = UsbBoard(
                 DEFINITION,
+                deployer=walk.pick(("mpremote", "rshell")),
+                choose=walk.pick((None, None, lambda devices: devices[0])),
                 device=walk.pick(("auto", "usb:1-1")),
                 bus=SimpleNamespace(devices=lambda first=first: [first]),
                 save_files_to=walk.pick((None, tmp_path)),
                 name=walk.pick((None, "b")),
                 log=walk.note,
+                **given,
             )
         except BoardUnavailable as error:
             walk.note(str(error))
             continue
         walk.note(board.name, str(board.where))
+        assert {name: getattr(board.link, name) for name in given} == given
         link = link_in(world, walk.note)
         board.link = link
         clock = Ticks()
-        for _ in range(walk.pick((3, 8))):
-            deadline = Deadline(1000, "t", clock=clock, sleep=lambda _: None)
+        for _ in range(walk.pick((3, 30))):
+            deadline = Deadline(walk.pick((1000, 1000, 0.2)), "t", clock=clock, sleep=partial(walk.note, "sleeps"))
             family = walk.pick(("micropython", "circuitpython", "native", "foreign"))
             deployment = Deployment({"main.py": b"1"}, family)
             step, *words = walk.pick(
@@ -270,15 +315,16 @@ def test_the_steps_of_a_board(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
                     (board.deploy, deployment, deadline),
                     (board.deploy, deployment, deadline),
                     (board.run, deadline),
-                    (board.run, deadline),
+                    (board.run, deadline, partial(walk.note, "printed")),
                     (board.reset, deadline),
                     (board.release_port,),
                     (board.close,),
                 )
             )
-            noted(walk, step, *words)
-            walk.note(board.saved_files and board.saved_files.name, board.console_tail())
-    assert walk.checksum == "efd1af5871cdd4bc"
+            found = noted(walk, step, *words)
+            assert found is None or getattr(found, "console", None) is not board._console.lines
+            walk.note(board.saved_files and board.saved_files.name, board.console_tail(walk.pick((0, 20))))
+    assert walk.checksum == "c555fb26aeb701ef"
 
 
 def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -288,6 +334,7 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
     ids = (DEFINITION.volumes.bootloader_board_id, DEFINITION.circuitpython_id, "other")
     names = (
         "main.py",
+        "cödé.py",
         "code.py",
         "boot_out.txt",
         ".x",
@@ -296,11 +343,13 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
         "lib/b/c.py",
         "..\\up.py",
         "..",
+        "INDEX.HTM/a",
     )
     contents = (b"", b"1", b'print("PORTBENCH"', b'x\nprint("PORTBENCH "', b"a" * 70_000)
     banner = "Adafruit CircuitPython 9.1.4 on 2024-09-17; W5500-EVB-Pico with rp2040\r\n"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(port, "permission_fix", str)
+    monkeypatch.setattr(files, "datetime", SimpleNamespace(now=lambda zone: datetime(2026, 1, 2, 3, 4, 5, 6, zone)))
     monkeypatch.setattr(files.LibraryMissing, "unless_found", lambda *_: None)
     for number in range(300):
         drive = Path(f"{number}")
@@ -310,10 +359,10 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
         (drive / pick(("INFO_UF2.TXT", "boot_out.txt"))).write_text("\n".join(told))
         walk.note(volume.read_volume_info(drive))
         world = World(walk, pick((2, 9, 60)))
-        found = replace(device(walk), volume=pick((drive, drive, None)), emulated=False, provider_pid=None)
+        found = replace(device(walk), volume=pick((drive, drive, None)), emulated=False, provider_pid=pick((None, 7)))
         monkeypatch.setattr(world, "device", lambda found=found: pick((None, found, found, found)))
         clock = Ticks()
-        deadline = Deadline(pick((2, 9)), "t", clock=clock, sleep=lambda _: None)
+        deadline = Deadline(pick((2, 9)), "t", clock=clock, sleep=partial(walk.note, "sleeps"))
         link = link_in(world, walk.note)
         link.target.known = found  # type: ignore[misc]
         ended = [
@@ -331,35 +380,45 @@ def test_files_drives_and_what_attached_boards_are(monkeypatch: pytest.MonkeyPat
         repl: Any = SimpleNamespace(name="b", wire=wire, enter=world.does("enter"), leave=world.does("leave"))
         repl.close = lambda: walk.note("closed")
         listed = [pick(names) for _ in range(pick((0, 1, 3)))]
-        repl.execute = lambda *_, listed=listed: "\n".join(map(repr, listed)) + "\n\n"
+        repl.execute = lambda *words, listed=listed: walk.note(words[2]) or "\n".join(map(repr, listed)) + "\n\n"
         repl.read_file = world.does("read", *contents)
         saved: list[Path | None] = []
         noted(walk, lambda: saved.append(files.save_files(repl, drive / "saved", deadline)))  # noqa: B023
-        written = {pick(names[:8]): pick(contents) for _ in range(pick((1, 3)))}
+        written = {pick(names[:9]): pick(contents) for _ in range(pick((1, 3)))}
         monkeypatch.setattr(files, "differing", lambda repl, of, deadline: [*of])
         monkeypatch.setattr(files, "wait_volume", world.does("wait_volume", drive))
         monkeypatch.setattr(files, "check_digests", world.does("check"))
         write = pick((volume.write_file, volume.write_file, fails(OSError(pick((5, 28, 30)), "it broke"))))
-        monkeypatch.setattr(files, "write_file", write)
+
+        def writes(*words: Any, write: Callable[..., None] = write) -> None:
+            walk.note([*map(plain, words[2:])])
+            write(*words)
+
+        monkeypatch.setattr(files, "write_file", writes)
         noted(
             walk, files.deploy_circuitpython, link, repl, written, Deadline(60, "t"), pick((None, world.does("settle")))
         )
         noted(walk, files.deploy_rshell, repl, written, deadline)
         walk.note(files._rshell_commands(drive, written), [each is None for each in saved])
         for path in sorted(drive.rglob("*")):
-            name = re.sub(r"\d{8}T[\d.]+Z", "TIME", str(path.relative_to(drive)))
-            walk.note(name, path.read_bytes()[:9] if path.is_file() else None)
+            walk.note(path.relative_to(drive).as_posix(), path.read_bytes()[:9] if path.is_file() else None)
         opened = pick((str, str, fails(BoardUnavailable("no permission")), fails(BoardUnavailable("in use"))))
-        monkeypatch.setattr(discovery, "open_port", lambda *_, opened=opened, **__: opened())
+
+        def opens(*words: object, opened: Callable[[object], object] = opened, **more: object) -> object:
+            return opened(walk.note([*map(plain, words)], more))
+
+        monkeypatch.setattr(discovery, "open_port", opens)
         monkeypatch.setattr(discovery, "SerialWire", lambda *words: words)
-        monkeypatch.setattr(discovery, "Repl", lambda *_, repl=repl: repl)
+        monkeypatch.setattr(discovery, "Repl", lambda *words, repl=repl: repl)
         monkeypatch.setattr(discovery, "identify", world.does("identify", RuntimeIdentity("native", "1", "B", "M")))
-        for each in discovery.listing(SimpleNamespace(devices=lambda found=found: [found]), ask=pick((True, False))):
+        for each in discovery.listing(
+            SimpleNamespace(devices=lambda found=found: [found]), ask=pick((True, False)), ask_s=pick((5, 7))
+        ):
             walk.note(each.cells()[0], each.cells()[1:5], each.cells()[6:])
         walk.note(lock_name(found))
         code = pick((errno.EACCES, errno.EPERM, errno.EAGAIN, errno.EBUSY, errno.ENOENT, errno.ENXIO, errno.EIO))
         noted(walk, port._explain, "/dev/gone", "b", OSError(code, "why"))
-    assert walk.checksum == "a59b06434ed5c693"
+    assert walk.checksum == "7d84c7a424bda44a"
 
 
 def fails(error: Exception) -> Callable[..., None]:
@@ -400,12 +459,28 @@ def test_a_port_that_gives_and_takes_bytes_in_any_way(monkeypatch: pytest.Monkey
             def close(self) -> None:
                 walk.note("closed")
 
+        class Opened:
+            """It throws away its input by this name when it is opened."""
+
+            def __init__(self, discards: str, *words: object, **more: object) -> None:
+                walk.note(words, more)
+                setattr(self, discards, lambda: walk.note(discards))
+                self.open = lambda: getattr(self, discards)()
+
+        names = ("_reset_input_buffer", "reset_input_buffer")
+        monkeypatch.setattr(port, "remote_port", partial(Opened, pick(names)))
+        monkeypatch.setattr(serial, "serial_for_url", partial(Opened, pick(names)))
+        port._open(pick(("/dev/ttyX", "socket://h:1")), pick((True, False)))
         of: Any = Port()
         wire = port.SerialWire(of, "b", pick((None, world.does("watch"))))
         for _ in range(pick((5, 20))):
-            wire.until(Deadline(pick((1, 5)), "t", clock=clock, sleep=lambda _: None), "an answer")
+            wire.until(Deadline(pick((1, 5)), "t", clock=clock, sleep=partial(walk.note, "sleeps")), "an answer")
             calls = [(wire.read, pick((1, 4))), (wire.read_some, pick((0, 0.01, 9))), (wire.read_until_quiet, 0.1, 3)]
             noted(walk, *pick((*calls, (wire.inWaiting,), (wire.write, b"typed"))))
         wire.close()
         walk.note(wire.is_open, clock.now_s)
-    assert walk.checksum == "d4d39b652177acd5"
+    assert walk.checksum == "9521f5ff78f11c3d"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    assert_as_read(usb, Path(__file__).with_name("declared.txt"))

