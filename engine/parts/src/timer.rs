@@ -123,9 +123,7 @@ impl Timer {
             sys.set_irq(self.wires.irq + i, self.ints() & (1 << i) != 0);
         }
     }
-}
 
-impl Timer {
     /// Returns what a read of a register at `now` gives; `None`: it also has an effect. No other access or event comes
     /// before.
     pub fn peek(&self, sys: &Sys, offset: u32, now: Ps) -> Option<u32> {

@@ -6,7 +6,7 @@
 use sim::{Clock, PS_PER_S, Ps, Snapshot};
 
 /// Changes kept. Inputs need those of three cycles and `PADS_PS`; more edges in that time are external glitches.
-const KEPT: usize = 8;
+pub(super) const KEPT: usize = 8;
 const REGISTER_CYCLES: u64 = 1;
 /// Flip-flops of the synchroniser.
 const SYNC_CYCLES: u64 = 2;

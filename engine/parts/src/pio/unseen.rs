@@ -3,6 +3,7 @@
 //! The block becomes that copy at that action, or executes the actions itself up to the cycle in which something may
 //! observe or disturb it, such as an access to its registers. [`crate::batch`] sees to that.
 
+use super::inputs::KEPT;
 use super::{HORIZON_CYCLES, MACHINES, Pio, cycle_now};
 use chip::Sys;
 use sim::{Clock, NEVER};
@@ -14,8 +15,6 @@ const MOST: u32 = 1 << 12;
 const WORTH: u32 = 4;
 /// Most searches left out after one in vain.
 const MOST_LEFT_OUT: u32 = 255;
-/// Changes of levels that inputs keep ([`super::inputs`]).
-const KEPT: usize = 8;
 
 /// Deferred actions, and what a block knows of its searches. It changes no simulated state, and no snapshot has it: a
 /// run begins and ends without deferred actions.
