@@ -90,9 +90,9 @@ test-wasm:
 fuzz:
 	@$(call need_cargo)
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test hostile -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-engine --test hostile -- --nocapture
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
-		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-board --test machine avr::hostile -- --nocapture
+		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-engine --test machine avr::hostile -- --nocapture
 	LAN_FUZZ_FRAMES=$(STEPS) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-lan --test cable fuzz::arbitrary -- --nocapture
 	PORTBENCH_FUZZ_PROGRAMS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \

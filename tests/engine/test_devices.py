@@ -31,7 +31,7 @@ def test_what_is_modelled_has_its_makers_names() -> None:
 
 
 def test_an_unknown_setting_of_a_device_is_refused() -> None:
-    with pytest.raises(ValueError, match=r'^devices: W5500 has no setting "spi_hz"$'):
+    with pytest.raises(ValueError, match=r'^devices: W5500 has no setting "spi_hz": remove it$'):
         machine({**W5500, "spi_hz": 1})
 
 
@@ -129,10 +129,10 @@ def test_a_uart_that_is_not_set_up_loses_what_it_is_sent() -> None:
         (lambda _: engine.ChipLan("ENC28J60", {}), f"chip ENC28J60: {MODELLED}"),
         (lambda _: machine({**W5500, "bus": "i2c0"}), "devices: W5500: bus i2c0: use spi0 or spi1 or pio"),
         (lambda _: machine(without("bus")), "devices: W5500: bus none: use spi0 or spi1 or pio"),
-        (lambda _: machine(without("sck_pin")), "devices: W5500 has no sck_pin"),
-        (lambda _: machine(without("chip")), "devices: a device has no chip"),
+        (lambda _: machine(without("sck_pin")), "devices: W5500 has no sck_pin: add it"),
+        (lambda _: machine(without("chip")), "devices: a device has no chip: add it"),
         (lambda _: machine(turnaround_us="1"), 'turnaround_us: invalid type: string "1", expected u64'),
-        (lambda _: machine({**W5500, "bus": "pio", "io2_pin": 20}), "devices: W5500 has no io3_pin"),
+        (lambda _: machine({**W5500, "bus": "pio", "io2_pin": 20}), "devices: W5500 has no io3_pin: add it"),
         (lambda _: machine({**W5500, "io2_pin": 2, "io3_pin": 30}), "io3_pin = 30: the RP2040 has GPIO 0 to 29"),
         (lambda _: machine({**W5500, "intn_pin": 30}), "intn_pin = 30: the RP2040 has GPIO 0 to 29"),
         (

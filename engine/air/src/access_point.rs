@@ -1,23 +1,11 @@
 //! The settings of the access point.
 
-use sim::{Bss, Join, Mac, PS_PER_US, Ps, Security};
+use sim::{Bss, Join, Mac, PS_PER_US, Ps, Security, SettingError};
 
 use crate::airtime::LEAST_DBM;
 use crate::delay::Delay;
 
-/// An invalid setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AirError(pub String);
-
 sim::left_out!([] AccessPoint);
-
-impl std::fmt::Display for AirError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for AirError {}
 
 /// The settings of an access point. The default one is in range, uses WPA2 and loses no frame.
 #[derive(Clone, PartialEq, Eq)]
@@ -76,20 +64,22 @@ impl AccessPoint {
     /// Locally administered.
     const BSSID: Mac = [0x02, 0x50, 0x42, 0x41, 0x50, 0x01];
 
-    pub(crate) fn validate(&self) -> Result<(), AirError> {
-        let check = |good: bool, message: String| if good { Ok(()) } else { Err(AirError(message)) };
+    pub(crate) fn validate(&self) -> Result<(), SettingError> {
+        let check = |good: bool, setting: &str, problem: String, mend: &str| {
+            if good { Ok(()) } else { Err(SettingError::new(format!("wifi {setting}"), problem, mend)) }
+        };
         let length = self.ssid.len();
-        check((1..=32).contains(&length), format!("wifi ssid has {length} bytes: use 1 to 32"))?;
+        check((1..=32).contains(&length), "ssid", format!("has {length} bytes"), "use 1 to 32")?;
         if let Some(passphrase) = &self.passphrase {
             let length = passphrase.len();
-            check((8..=63).contains(&length), format!("wifi passphrase has {length} characters: use 8 to 63"))?;
+            check((8..=63).contains(&length), "passphrase", format!("has {length} characters"), "use 8 to 63")?;
         }
-        check((1..=13).contains(&self.channel), format!("wifi channel {}: use 1 to 13", self.channel))?;
-        check((-120..=0).contains(&self.rssi_dbm), format!("wifi rssi_dbm {}: use -120 to 0", self.rssi_dbm))?;
-        check((10..=1000).contains(&self.beacon_tu), format!("wifi beacon_tu {}: use 10 to 1000", self.beacon_tu))?;
-        check((1..=10).contains(&self.dtim), format!("wifi dtim {}: use 1 to 10", self.dtim))?;
+        check((1..=13).contains(&self.channel), "channel", self.channel.to_string(), "use 1 to 13")?;
+        check((-120..=0).contains(&self.rssi_dbm), "rssi_dbm", self.rssi_dbm.to_string(), "use -120 to 0")?;
+        check((10..=1000).contains(&self.beacon_tu), "beacon_tu", self.beacon_tu.to_string(), "use 10 to 1000")?;
+        check((1..=10).contains(&self.dtim), "dtim", self.dtim.to_string(), "use 1 to 10")?;
         let loss = self.loss_per_mille;
-        check(loss <= 1000, format!("wifi loss_per_mille {loss}: use 0 to 1000"))
+        check(loss <= 1000, "loss_per_mille", loss.to_string(), "use 0 to 1000")
     }
 
     pub(crate) fn security(&self) -> Security {

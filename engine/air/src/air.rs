@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use sim::{Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, Security, Snapshot, SplitMix64};
+use sim::{
+    Join, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, RadioReport, RadioRequest, Security, SettingError, Snapshot, SplitMix64,
+};
 
-use crate::access_point::{AccessPoint, AirError};
+use crate::access_point::AccessPoint;
 use crate::airtime::{ACK, BEACON, DIFS, NULL, backoff, data_time};
 use crate::luck::{Luck, TRIES};
 use crate::passage::{Passage, PassageLog, Place};
@@ -91,7 +93,7 @@ pub struct Air {
 
 impl Air {
     /// Returns the air at simulated time 0, with no station joined. `Err`: a setting is outside its range.
-    pub fn new(point: AccessPoint) -> Result<Self, AirError> {
+    pub fn new(point: AccessPoint) -> Result<Self, SettingError> {
         point.validate()?;
         let mut random = SplitMix64::new(point.seed);
         let phase = random.below(point.beacon_interval());

@@ -15,7 +15,7 @@ mod todo;
 
 mod air;
 
-pub use access_point::{AccessPoint, AirError};
+pub use access_point::AccessPoint;
 pub use air::{Air, AirStats, share};
 pub use delay::Delay;
 pub use passage::{Passage, Place};

@@ -4,10 +4,10 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use board::mcu::RP2040;
-use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
-use chip::trace::{Record, kind};
-use sim::PS_PER_S;
+use portbench_engine::mcu::RP2040;
+use portbench_engine::sim::PS_PER_S;
+use portbench_engine::trace::{Record, kind};
+use portbench_engine::{BoardConfig, Machine, bootrom, flash_of_uf2};
 
 const MOST_EDGES: usize = 1_000_000;
 

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use board::mcu::RP2040;
-use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
-use sim::{PS_PER_MS, PS_PER_S, Ps};
+use portbench_engine::mcu::RP2040;
+use portbench_engine::sim::{PS_PER_MS, PS_PER_S, Ps};
+use portbench_engine::{BoardConfig, Machine, bootrom, flash_of_uf2};
 
 /// Returns the round-trip time of a ping, once the image has got an address by DHCP.
 pub(crate) fn run(image: &str) -> Result<Ps, Box<dyn Error>> {

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use board::mcu::RP2040;
-use board::{BoardConfig, Machine, bootrom, flash_of_uf2};
-use sim::PS_PER_S;
+use portbench_engine::mcu::RP2040;
+use portbench_engine::sim::PS_PER_S;
+use portbench_engine::{BoardConfig, Machine, bootrom, flash_of_uf2};
 
 /// Returns what MicroPython prints for `line`.
 pub(crate) fn run(image: &str, line: &str) -> Result<String, Box<dyn Error>> {

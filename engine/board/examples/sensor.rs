@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use board::mcu::RP2040;
-use board::{Attachment, BoardConfig, I2cWires, Machine, SidePins, bootrom, flash_of_uf2};
-use sim::{Device, I2cDevice, PS_PER_S, Ps};
+use portbench_engine::mcu::RP2040;
+use portbench_engine::sim::{Device, I2cDevice, PS_PER_S, Ps};
+use portbench_engine::{Attachment, BoardConfig, I2cWires, Machine, SidePins, bootrom, flash_of_uf2};
 
 /// A TMP102 at 21.5 degrees: two bytes, in sixteenths of a degree from bit 4 on.
 #[derive(Default)]

@@ -3,9 +3,9 @@
 
 use std::error::Error;
 
-use board::mcu::RP2040;
-use board::{BoardConfig, Machine, Pair, Side, bootrom, flash_of_uf2, join};
-use sim::{PS_PER_MS, PS_PER_S};
+use portbench_engine::mcu::RP2040;
+use portbench_engine::sim::{PS_PER_MS, PS_PER_S};
+use portbench_engine::{BoardConfig, Machine, Pair, Side, bootrom, flash_of_uf2, join};
 
 /// Lines for the prompt of a board at 192.168.50.`number`, up to a TCP socket. The link is up after 1.5 s.
 fn network(number: u8) -> String {
@@ -18,7 +18,7 @@ fn network(number: u8) -> String {
 
 fn boot(flash: &[u8], id: u8) -> Result<Machine, Box<dyn Error>> {
     // Firmware makes its MAC address of the flash chip's number.
-    let config = BoardConfig { flash_id: Some([id; 8]), ..BoardConfig::w5500_evb_pico(bootrom(&RP2040)?) };
+    let config = portbench_engine::sim::with!(BoardConfig::w5500_evb_pico(bootrom(&RP2040)?), flash_id: Some([id; 8]));
     Ok(Machine::new(config, flash, false)?)
 }
 

@@ -1,9 +1,8 @@
 //! The chips available for boards.
 
+use crate::config::unknown;
 use sim::snapshot::{self, Torn};
-use sim::{Device, EthernetChip, EthernetStats, Lanes, Ps, SpiDevice, SpiFrame};
-
-use crate::config::ConfigError;
+use sim::{Device, EthernetChip, EthernetStats, Lanes, Ps, SettingError, SpiDevice, SpiFrame};
 
 /// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];
@@ -63,9 +62,9 @@ ethernet_chips! { $
 
 impl Chip {
     /// Returns the chip of that name. `Err`: it is not modelled.
-    pub fn named(name: &str) -> Result<Self, ConfigError> {
+    pub fn named(name: &str) -> Result<Self, SettingError> {
         let found = Self::ALL.iter().copied().find(|chip| chip.name() == name);
-        found.ok_or_else(|| ConfigError::unknown("chip", name, Self::ALL.iter().map(|chip| chip.name())))
+        found.ok_or_else(|| unknown("chip", name, Self::ALL.iter().map(|chip| chip.name())))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use lan::{LanConfig, LanError};
+use lan::LanConfig;
 use sd_card::CardConfig;
+use sim::SettingError;
 use usb_host::{HostConfig, ReadPolicy};
 
 use crate::attachment::Attachment;
@@ -46,7 +47,7 @@ pub struct CardSocketConfig {
 /// By default a bare RP2040 with 2 MiB of flash and an empty boot ROM.
 ///
 /// ```
-/// use board::{BoardConfig, Machine, mcu::RP2040};
+/// use portbench_engine::{BoardConfig, Machine, mcu::RP2040};
 /// use sim::PS_PER_MS;
 ///
 /// // A stack pointer, a reset vector, and a branch to itself: enough to run without a real boot ROM.
@@ -60,6 +61,7 @@ pub struct CardSocketConfig {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct BoardConfig {
     /// The kind of microcontroller.
     pub mcu: &'static Facts,
@@ -207,26 +209,30 @@ impl BoardConfig {
     }
 
     /// Returns whether a board can have these settings.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), SettingError> {
         let (mcu, bytes, rom, speed) = (self.mcu, self.flash_size, self.bootrom.len(), self.spi_speed);
         let (least, most) = mcu.flash_bytes;
         if !bytes.is_power_of_two() || !(least..=most).contains(&bytes) {
-            return Err(ConfigError(format!("flash_bytes = {bytes}: use a power of two from {least} to {most}")));
+            let mend = format!("use a power of two from {least} to {most}");
+            return Err(SettingError::new("flash_bytes", format!("= {bytes}"), mend));
         }
         if rom != mcu.boot_rom.bytes {
             let (name, needs) = (mcu.name, mcu.boot_rom.bytes);
-            return Err(ConfigError(format!("the boot ROM has {rom} bytes: the {name}'s has {needs}")));
+            return Err(SettingError::new(
+                "the boot ROM",
+                format!("has {rom} bytes"),
+                format!("the {name}'s has {needs}"),
+            ));
         }
-        if !(1..=16).contains(&speed) {
-            return Err(ConfigError(format!("spi_speed = {speed}: use 1 to 16")));
-        }
+        SettingError::unless((1..=16).contains(&speed), "spi_speed", speed, "use 1 to 16")?;
         if let Some(pin) = self.psram_csn.filter(|pin| !mcu.psram_pins.contains(pin)) {
             let (name, pins) = (mcu.name, mcu.psram_pins);
-            return Err(ConfigError(if pins.is_empty() {
-                format!("psram_csn_pin = {pin}: the {name} has no chip select for a PSRAM; leave it out")
+            let mend = if pins.is_empty() {
+                format!("the {name} has no chip select for a PSRAM; leave it out")
             } else {
-                format!("psram_csn_pin = {pin}: the {name} selects a PSRAM by one of GPIO {pins:?}")
-            }));
+                format!("the {name} selects a PSRAM by one of GPIO {pins:?}")
+            };
+            return Err(SettingError::new("psram_csn_pin", format!("= {pin}"), mend));
         }
         let ethernet = self.ethernet.iter().flat_map(|ethernet| ethernet.wires.pins());
         let card = self.card.iter().flat_map(|card| card.wires.pins());
@@ -245,28 +251,15 @@ impl BoardConfig {
     }
 }
 
-/// A setting that no board can have, what it is, and what to use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(pub String);
-
-one_line!(ConfigError);
-
-impl ConfigError {
-    pub(crate) fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str>) -> Self {
-        Self(format!("{what} {name}: the engine models {}", known.collect::<Vec<_>>().join(", ")))
-    }
-}
-
-impl From<LanError> for ConfigError {
-    fn from(error: LanError) -> Self {
-        Self(error.0)
-    }
+/// Returns the error of a part's `name` that is not among the `known` ones.
+pub(crate) fn unknown(setting: &str, name: &str, known: impl Iterator<Item = &'static str>) -> SettingError {
+    SettingError::new(setting, name, format!("the engine models {}", known.collect::<Vec<_>>().join(", ")))
 }
 
 /// Returns whether `mcu` has that pin; `what` names the setting.
-pub fn check_pin(mcu: &Facts, what: &str, pin: u32) -> Result<(), ConfigError> {
+pub fn check_pin(mcu: &Facts, what: &str, pin: u32) -> Result<(), SettingError> {
     if pin < mcu.pins {
         return Ok(());
     }
-    Err(ConfigError(format!("{what}: the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))
+    Err(SettingError::new(what, "", format!("the {} has GPIO 0 to {}", mcu.name, mcu.pins - 1)))
 }

@@ -5,13 +5,13 @@ use std::fmt;
 
 use crate::mcu::{self, ChipConfig, Mcu, RunEnd};
 use air::Air;
-use lan::{Lan, LanError};
-use sim::{PS_PER_MS, Ps, TcpApp};
+use lan::Lan;
+use sim::{PS_PER_MS, Ps, SettingError, TcpApp};
 use usb_host::{Event, UsbHost, Volume, VolumeError};
 
 use crate::attachment::Attachment;
 use crate::attributed::{Attributing, Recorded};
-use crate::config::{BoardConfig, ConfigError};
+use crate::config::BoardConfig;
 use crate::disk::Disk;
 use crate::network::Network;
 use crate::session::Logs;
@@ -25,6 +25,7 @@ const STEP: Ps = PS_PER_MS;
 
 /// Why [`Machine::run`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// The requested simulated time was reached.
     Time,
@@ -79,12 +80,12 @@ one_line!(Unmodelled);
 
 impl Machine {
     /// Creates a board with `flash` in its flash, at simulated time 0, powered up with BOOTSEL as given.
-    pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, ConfigError> {
+    pub fn new(config: BoardConfig, flash: &[u8], bootsel: bool) -> Result<Self, SettingError> {
         let chip = Self::power_up(&config, flash, bootsel)?;
         Ok(Self { powered: config.clone(), config, chip, attributing: None, attribution: None, logs: Logs::default() })
     }
 
-    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Box<dyn Mcu>, ConfigError> {
+    fn power_up(config: &BoardConfig, flash: &[u8], bootsel: bool) -> Result<Box<dyn Mcu>, SettingError> {
         config.check()?;
         let wiring = Wiring::new(config)?;
         let chip_config = ChipConfig {
@@ -119,7 +120,7 @@ impl Machine {
 
     /// Performs a power cycle: the chips and the LAN start at simulated time 0; flash keeps its contents. Applications
     /// that listened on the LAN are removed.
-    pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), ConfigError> {
+    pub fn power_cycle(&mut self, bootsel: bool) -> Result<(), SettingError> {
         let chip = Self::power_up(&self.config, self.chip.flash(), bootsel)?;
         self.take(chip);
         Ok(())
@@ -141,7 +142,7 @@ impl Machine {
         surroundings: Surroundings,
         change: impl FnOnce(&mut dyn Mcu) -> Result<(), SnapshotError>,
     ) -> Result<(), SnapshotError> {
-        let mut chip = Self::power_up(&self.config, &[], false).map_err(|error| SnapshotError::Settings(error.0))?;
+        let mut chip = Self::power_up(&self.config, &[], false).map_err(SnapshotError::Settings)?;
         change(&mut *chip)?;
         self.config.surroundings = surroundings;
         self.take(chip);
@@ -189,15 +190,15 @@ impl Machine {
     }
 
     /// Returns the network chip and its network, or an error if the board has none.
-    pub fn network(&mut self) -> Result<&mut Network, LanError> {
+    pub fn network(&mut self) -> Result<&mut Network, SettingError> {
         let network = self.wiring().network.as_mut();
         network.ok_or_else(|| {
-            LanError("this board has no network: none of its devices is an Ethernet or radio chip".into())
+            SettingError::new("this board", "has no network", "none of its devices is an Ethernet or radio chip")
         })
     }
 
     /// Returns the LAN with the simulated PC. `Err`: the board has no network.
-    pub fn lan(&mut self) -> Result<&mut Lan, LanError> {
+    pub fn lan(&mut self) -> Result<&mut Lan, SettingError> {
         Ok(&mut self.network()?.lan)
     }
 
@@ -217,12 +218,12 @@ impl Machine {
     }
 
     /// Serves TCP connections to `port` of the simulated PC with `app`. `Err`: no network, or the port is taken.
-    pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
+    pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), SettingError> {
         self.on_lan(|lan, _| lan.listen(port, app))?
     }
 
     /// Plugs the Ethernet cable in or pulls it out. `Err`: the board has no network.
-    pub fn set_cable(&mut self, plugged: bool) -> Result<(), LanError> {
+    pub fn set_cable(&mut self, plugged: bool) -> Result<(), SettingError> {
         let now = self.now();
         self.network()?.set_cable(now, plugged);
         self.reschedule();
@@ -230,7 +231,7 @@ impl Machine {
     }
 
     /// Changes the LAN at the present time. `Err`: the board has no network.
-    pub fn on_lan<T>(&mut self, change: impl FnOnce(&mut Lan, Ps) -> T) -> Result<T, LanError> {
+    pub fn on_lan<T>(&mut self, change: impl FnOnce(&mut Lan, Ps) -> T) -> Result<T, SettingError> {
         let now = self.now();
         let done = change(self.lan()?, now);
         self.reschedule();

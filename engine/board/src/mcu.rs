@@ -1,7 +1,8 @@
 //! The modelled microcontrollers. No other file of this crate names one.
 
-use crate::config::ConfigError;
+use crate::config::unknown;
 use crate::wiring::Wiring;
+use sim::SettingError;
 
 pub use avr::{ATMEGA1284P_FACTS as ATMEGA1284P, ATMEGA2560_FACTS as ATMEGA2560};
 pub(crate) use chip::mcu::Halt;
@@ -14,9 +15,9 @@ pub use rp::rp2350::{FACTS as RP2350, NO_BOOT_LOADER, RP2350B, RP2354A, RP2354B}
 pub const ALL: &[&Facts] = &[&RP2040, &RP2350, &RP2350B, &RP2354A, &RP2354B, &ATMEGA2560, &ATMEGA1284P];
 
 /// Returns the kind of that name. `Err`: it is not modelled.
-pub fn named(name: &str) -> Result<&'static Facts, ConfigError> {
+pub fn named(name: &str) -> Result<&'static Facts, SettingError> {
     let found = ALL.iter().copied().find(|facts| facts.name == name);
-    found.ok_or_else(|| ConfigError::unknown("mcu", name, ALL.iter().map(|facts| facts.name)))
+    found.ok_or_else(|| unknown("mcu", name, ALL.iter().map(|facts| facts.name)))
 }
 
 /// Returns a microcontroller of the kind `facts` at power-on, with `world` on its pins.

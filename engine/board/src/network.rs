@@ -3,9 +3,9 @@
 use attribution::state;
 use chip::Sys;
 use chip::trace::{Record, kind};
-use lan::{Lan, LanError};
+use lan::Lan;
 use sim::snapshot::{self, Refused, Torn};
-use sim::{Device, EthernetChip, EthernetStats, NEVER, Ps, SpiDevice, SpiFrame};
+use sim::{Device, EthernetChip, EthernetStats, NEVER, Ps, SettingError, SpiDevice, SpiFrame};
 
 use crate::attributed::Radio;
 use crate::chip::EthernetPart;
@@ -30,7 +30,7 @@ pub struct Network {
 
 impl Network {
     /// Creates the network; `None`: the board has no network chip.
-    pub(crate) fn new(config: &BoardConfig) -> Result<Option<Self>, LanError> {
+    pub(crate) fn new(config: &BoardConfig) -> Result<Option<Self>, SettingError> {
         let plugged = config.phy.cable_plugged;
         let mut lan = Lan::try_new(config.lan.clone())?;
         let way = if let Some(ethernet) = &config.ethernet {
@@ -38,14 +38,17 @@ impl Network {
             chip.set_cable(0, plugged && lan.cable_up(0));
             Way::Cable(SpiPort::new(ethernet.wires, chip))
         } else if let Some(wifi) = &config.wifi {
-            let mut port = WifiPort::new(wifi).map_err(|error| LanError(error.0))?;
+            let mut port = WifiPort::new(wifi)?;
             port.air.set_up(0, plugged && lan.cable_up(0));
             Way::Air(port)
         } else {
             return Ok(None);
         };
         if let Some(path) = &config.capture {
-            lan.capture_to(path).map_err(|e| LanError(format!("{}: cannot write the capture: {e}", path.display())))?;
+            let failed = |error| {
+                SettingError::new(format!("{}: cannot write the capture", path.display()), "", format!("{error}"))
+            };
+            lan.capture_to(path).map_err(failed)?;
         }
         Ok(Some(Self { way, lan, plugged }))
     }

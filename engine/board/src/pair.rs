@@ -1,7 +1,7 @@
 //! Two boards on one switch, in lock-step: neither runs ahead of the time at which a frame from the other could arrive.
 
-use lan::{LanError, MIN_FRAME_BYTES, wire_time_ps};
-use sim::Ps;
+use lan::{MIN_FRAME_BYTES, wire_time_ps};
+use sim::{Ps, SettingError};
 
 use crate::machine::{Machine, Stop, Unmodelled};
 
@@ -22,7 +22,7 @@ pub struct Pair<'a> {
 }
 
 /// Joins both to one switch; the PC is the first's.
-pub fn join(first: &mut Machine, second: &mut Machine) -> Result<(), LanError> {
+pub fn join(first: &mut Machine, second: &mut Machine) -> Result<(), SettingError> {
     second.lan()?.join_switch(false);
     first.lan()?.join_switch(true);
     Ok(())

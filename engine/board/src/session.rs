@@ -5,14 +5,13 @@ use chip::trace::{Record, kind};
 use sd_card::{BINS_NS, Card, Direction};
 use serde::Serialize;
 use serde_json::{Value, json};
-use sim::{LogReader, PS_PER_NS, SpiFrame, ps, us};
+use sim::{LogReader, PS_PER_NS, SettingError, SpiFrame, ps, us};
 use usb_host::{Event, VolumeError};
 
 use crate::attributed::clocks;
-use crate::config::ConfigError;
 use crate::machine::Machine;
 use crate::network::Network;
-use lan::{LanError, PingReply};
+use lan::PingReply;
 
 /// Who reads the logs for the board's owner.
 #[derive(Default)]
@@ -39,7 +38,7 @@ struct Traced {
 
 impl Machine {
     /// Keeps the newest `limit` frames of the cable from now on (0: none) until the next power cycle. `Err`: no network.
-    pub fn log_frames(&mut self, limit: usize) -> Result<(), LanError> {
+    pub fn log_frames(&mut self, limit: usize) -> Result<(), SettingError> {
         let reader = self.logs.frames.take();
         let lan = self.lan()?;
         if let Some(reader) = reader {
@@ -50,7 +49,7 @@ impl Machine {
     }
 
     /// Takes these frames in order. `Err`: no network.
-    pub fn take_frames(&mut self) -> Result<Vec<FrameTold>, LanError> {
+    pub fn take_frames(&mut self) -> Result<Vec<FrameTold>, SettingError> {
         let reader = self.logs.frames.take();
         let frames = self.lan().map(|lan| reader.as_ref().map(|reader| lan.take_log(reader)))?;
         self.logs.frames = reader;
@@ -79,7 +78,7 @@ impl Machine {
     }
 
     /// Takes the echo replies so far. `Err`: no network.
-    pub fn take_ping_replies(&mut self) -> Result<Vec<ReplyTold>, LanError> {
+    pub fn take_ping_replies(&mut self) -> Result<Vec<ReplyTold>, SettingError> {
         let told = |r: PingReply| (r.from.to_string(), r.sequence, r.data, us(r.sent), us(r.received));
         Ok(self.lan()?.take_ping_replies().into_iter().map(told).collect())
     }
@@ -223,12 +222,12 @@ impl Machine {
 
     /// Starts tracing the kinds named, at most `limit` records, beginning with what pins and cores are now; of kind `pc`
     /// one each `pc_sample_cycles`. `Err`: there is no such kind.
-    pub fn trace_kinds(&mut self, kinds: &[String], limit: usize, pc_sample_cycles: u64) -> Result<(), ConfigError> {
+    pub fn trace_kinds(&mut self, kinds: &[String], limit: usize, pc_sample_cycles: u64) -> Result<(), SettingError> {
         let mut mask = 0;
         for name in kinds {
             let Some((_, bit)) = kind::ALL.iter().find(|(known, _)| known == name) else {
                 let all = kind::ALL.map(|(name, _)| name).join(", ");
-                return Err(ConfigError(format!("unknown trace kind {name:?}: use {all}")));
+                return Err(SettingError::new("unknown trace kind", format!("{name:?}"), format!("use {all}")));
             };
             mask |= bit;
         }

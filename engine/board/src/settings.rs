@@ -8,16 +8,16 @@ use lan::{BridgeConfig, BridgeRule, Faults, LanConfig};
 use sd_card::{CardConfig, Kind, Medium, Wear};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use sim::{PS_PER_NS, PS_PER_US, Ps};
+use sim::{PS_PER_NS, PS_PER_US, Ps, SettingError};
 
 use crate::chip::{Chip, RADIOS};
-use crate::config::{BoardConfig, CardSocketConfig, ConfigError, EthernetConfig, WifiConfig, check_pin};
+use crate::config::{BoardConfig, CardSocketConfig, EthernetConfig, WifiConfig, check_pin, unknown};
 use crate::mcu::{self, RP2040};
 use crate::spi_port::SpiWires;
 use crate::wifi_port::WifiWires;
 use crate::wires::SidePins;
 
-type Read<T> = Result<T, ConfigError>;
+type Read<T> = Result<T, SettingError>;
 
 /// The settings of a board or of a part, which are taken one by one.
 struct Settings {
@@ -30,17 +30,18 @@ impl Settings {
     fn new(of: &str, value: Value) -> Read<Self> {
         match value {
             Value::Object(left) => Ok(Self { of: of.into(), left }),
-            other => Err(ConfigError(format!("{of}: {other} has no names; use settings by their names"))),
+            other => Err(SettingError::new(of, "", format!("{other} has no names; use settings by their names"))),
         }
     }
 
     fn get<T: DeserializeOwned>(&mut self, key: &str) -> Read<Option<T>> {
-        let read = |value| serde_json::from_value(value).map_err(|error| ConfigError(format!("{key}: {error}")));
+        let read =
+            |value| serde_json::from_value(value).map_err(|error| SettingError::new(key, "", format!("{error}")));
         self.left.remove(key).map(read).transpose()
     }
 
     fn need<T: DeserializeOwned>(&mut self, key: &str) -> Read<T> {
-        self.get(key)?.ok_or_else(|| ConfigError(format!("{} has no {key}", self.of)))
+        self.get(key)?.ok_or_else(|| SettingError::new(&self.of, format!("has no {key}"), "add it"))
     }
 
     fn set<T: DeserializeOwned>(&mut self, key: &str, to: &mut T) -> Read<()> {
@@ -63,7 +64,7 @@ impl Settings {
     fn bus(&mut self, known: &[&str]) -> Read<usize> {
         let bus = self.get::<String>("bus")?.unwrap_or("none".into());
         let place = known.iter().position(|known| *known == bus);
-        place.ok_or_else(|| ConfigError(format!("{}: bus {bus}: use {}", self.of, known.join(" or "))))
+        place.ok_or_else(|| SettingError::new(format!("{}: bus", self.of), bus, format!("use {}", known.join(" or "))))
     }
 
     fn spi_wires(&mut self) -> Read<SpiWires> {
@@ -80,7 +81,7 @@ impl Settings {
 
     /// `Err`: one is left, which is unknown.
     fn end(&self) -> Read<()> {
-        let unknown = |key| Err(ConfigError(format!("{} has no setting {key:?}", self.of)));
+        let unknown = |key| Err(SettingError::new(&self.of, format!("has no setting {key:?}"), "remove it"));
         self.left.keys().next().map_or(Ok(()), unknown)
     }
 }
@@ -125,7 +126,7 @@ fn network(from: &mut Settings, lan: &mut LanConfig, phy: &mut wiznet::Config) -
 }
 
 /// Reads the settings of a network without a board, all others as by default.
-pub fn network_of(settings: Value) -> Result<(LanConfig, wiznet::Config), ConfigError> {
+pub fn network_of(settings: Value) -> Result<(LanConfig, wiznet::Config), SettingError> {
     let (mut lan, mut phy) = Default::default();
     let mut from = Settings::new("the simulated network", settings)?;
     network(&mut from, &mut lan, &mut phy)?;
@@ -134,7 +135,7 @@ pub fn network_of(settings: Value) -> Result<(LanConfig, wiznet::Config), Config
 }
 
 /// Reads the faults of the simulated cable.
-pub fn lan_faults(settings: Value) -> Result<Faults, ConfigError> {
+pub fn lan_faults(settings: Value) -> Result<Faults, SettingError> {
     let mut faults = Faults::default();
     let mut from = Settings::new("faults", settings)?;
     from.set("seed", &mut faults.seed)?;
@@ -177,7 +178,7 @@ fn card(settings: Value) -> Read<Option<CardSocketConfig>> {
     let (mut wear, mut seed) = (Wear::default(), 1);
     let name: String = from.need("kind")?;
     let known = || sd_card::KINDS.iter().map(|kind| kind.name);
-    let kind = Kind::named(&name).ok_or_else(|| ConfigError::unknown("sd_card: kind", &name, known()))?;
+    let kind = Kind::named(&name).ok_or_else(|| unknown("sd_card: kind", &name, known()))?;
     from.set("seed", &mut seed)?;
     from.set("write_protected", &mut wear.write_protected)?;
     from.set("good_writes", &mut wear.good_writes)?;
@@ -191,11 +192,11 @@ fn card(settings: Value) -> Read<Option<CardSocketConfig>> {
 }
 
 /// Returns a voltage that a pin survives, in mV (RP2040 datasheet 5.5.3.1: at most IOVDD + 0.5 V).
-pub fn millivolts(volts: f64) -> Result<u32, ConfigError> {
+pub fn millivolts(volts: f64) -> Result<u32, SettingError> {
     if (0.0..=3.8).contains(&volts) {
         return Ok((volts * 1e3).round() as u32);
     }
-    Err(ConfigError(format!("{volts} V at a pin: use 0 to 3.8 V")))
+    Err(SettingError::new(format!("{volts} V at a pin"), "", "use 0 to 3.8 V"))
 }
 
 impl BoardConfig {
@@ -203,7 +204,7 @@ impl BoardConfig {
     /// `boards/emulated/config.py` for their names.
     ///
     /// ```
-    /// use board::{BoardConfig, mcu::RP2350};
+    /// use portbench_engine::{BoardConfig, mcu::RP2350};
     /// use serde_json::json;
     ///
     /// let rom = vec![0; RP2350.boot_rom.bytes];
@@ -211,9 +212,9 @@ impl BoardConfig {
     /// assert_eq!((config.mcu.name, config.lan.turnaround_ps), ("RP2350", 100_000_000));
     /// let wrong = BoardConfig::from_settings(Vec::new(), json!({"turnaround": 100})).unwrap_err();
     /// assert_eq!(wrong.to_string(), "the board has no setting \"turnaround\"");
-    /// # Ok::<(), board::ConfigError>(())
+    /// # Ok::<(), sim::SettingError>(())
     /// ```
-    pub fn from_settings(bootrom: Vec<u8>, settings: Value) -> Result<Self, ConfigError> {
+    pub fn from_settings(bootrom: Vec<u8>, settings: Value) -> Result<Self, SettingError> {
         let mut from = Settings::new("the board", settings)?;
         let mcu = from.get::<String>("mcu")?.map_or(Ok(&RP2040), |name| mcu::named(&name))?;
         let flash_size = (2usize << 20).clamp(mcu.flash_bytes.0, mcu.flash_bytes.1);
@@ -242,7 +243,7 @@ impl BoardConfig {
         from.set("pio_laps", &mut config.pio_batches)?;
         from.set("translated", &mut config.translated)?;
         if from.get::<Vec<Value>>("attached")?.is_some_and(|devices| !devices.is_empty()) {
-            return Err(ConfigError("attached: devices in Python are not available here; leave them out".into()));
+            return Err(SettingError::new("attached", "", "devices in Python are not available here; leave them out"));
         }
         from.end()?;
         config.check()?;
@@ -282,6 +283,10 @@ impl BoardConfig {
         let other: String = Settings::new("devices: a device", other)?.need("chip")?;
         let with_radio = self.wifi.is_some() || RADIOS.contains(&&*other);
         let (kind, one) = if with_radio { ("network", "network") } else { ("Ethernet", "cable") };
-        Err(ConfigError(format!("devices: {name} and {other} are both {kind} chips; the board has one {one}")))
+        Err(SettingError::new(
+            "devices",
+            "",
+            format!("{name} and {other} are both {kind} chips; the board has one {one}"),
+        ))
     }
 }

@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use sim::Snapshot;
 use sim::snapshot::{self, Refused, Torn};
+use sim::{SettingError, Snapshot};
 
 use crate::config::BoardConfig;
 use crate::machine::Machine;
@@ -35,7 +35,7 @@ pub enum SnapshotError {
     /// The snapshot is of a board with other settings.
     OtherSettings,
     /// The board's settings are invalid.
-    Settings(String),
+    Settings(SettingError),
 }
 
 impl fmt::Display for SnapshotError {
@@ -49,7 +49,7 @@ impl fmt::Display for SnapshotError {
             Self::OtherSettings => {
                 f.write_str("the snapshot is of a board with other settings: use the same, or save this board")
             }
-            Self::Settings(why) => f.write_str(why),
+            Self::Settings(error) => error.fmt(f),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Machine {
     /// Returns the board's state as bytes. `Err`: the board has something that cannot be saved.
     ///
     /// ```
-    /// use board::{BoardConfig, Machine, mcu::RP2040};
+    /// use portbench_engine::{BoardConfig, Machine, mcu::RP2040};
     /// use sim::PS_PER_MS;
     ///
     /// let mut rom = [0x2004_0000_u32, 0x0000_0009, 0xe7fe_e7fe].map(u32::to_le_bytes).concat();

@@ -1,9 +1,9 @@
 //! A radio chip on a board: gSPI on four pins, and the air.
 
-use air::{Air, AirError};
+use air::Air;
 use chip::{BitPeer, Sys, Way};
 use cyw43::{Cyw43439, Shifting};
-use sim::{Device, NEVER, Ps, Radio, Snapshot};
+use sim::{Device, NEVER, Ps, Radio, SettingError, Snapshot};
 
 use crate::config::WifiConfig;
 use crate::wires::level;
@@ -40,7 +40,7 @@ pub(crate) struct WifiPort {
 }
 
 impl WifiPort {
-    pub(crate) fn new(config: &WifiConfig) -> Result<Self, AirError> {
+    pub(crate) fn new(config: &WifiConfig) -> Result<Self, SettingError> {
         let chip = Cyw43439::new(config.chip.clone());
         Ok(Self { wires: config.wires, chip, air: Air::new(config.point.clone())?, selected: false, on: false })
     }

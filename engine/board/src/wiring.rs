@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chip::sys::watcher;
 use chip::{BitPeer, Inputs, Sys, World};
-use lan::LanError;
 use sim::snapshot::{self, Refused, Torn};
-use sim::{Device, I2cDevice, Log, LogReader, NEVER, PinDevice, Ps, SpiDevice, SpiFrame, UartDevice};
+use sim::{Device, I2cDevice, Log, LogReader, NEVER, PinDevice, Ps, SettingError, SpiDevice, SpiFrame, UartDevice};
 use usb_host::UsbHost;
 
 use crate::agenda::Agenda;
@@ -86,7 +85,7 @@ pub struct Wiring {
 
 impl Wiring {
     /// Returns the board's devices at power-up. `Err`: a network setting is invalid.
-    pub fn new(config: &BoardConfig) -> Result<Self, LanError> {
+    pub fn new(config: &BoardConfig) -> Result<Self, SettingError> {
         let network = Network::new(config)?;
         let usb = UsbHost::new(config.usb.clone());
         let card = config.card.as_ref().map(CardSocket::new);

@@ -50,6 +50,7 @@ fn in_us<S: Serializer>(at: &Ps, to: S) -> Result<S::Ok, S::Error> {
 /// What happened at one moment. Serialized, it has its kind's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Record {
     /// One SPI frame on controller `spi`.
     Spi {

@@ -1,33 +1,17 @@
 //! Configuration of the simulated LAN, and its checks.
 
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SettingError};
 
 use crate::faults::Faults;
-
-/// A configuration error: one line that names the value and the fix.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LanError(pub String);
-
-impl fmt::Display for LanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for LanError {}
-
-pub(crate) fn check(ok: bool, message: impl FnOnce() -> String) -> Result<(), LanError> {
-    if ok { Ok(()) } else { Err(LanError(message())) }
-}
 
 /// Most addresses of the PC: its main one and the bridge's extra guest addresses (the stack's table is fixed).
 const MAX_ADDRESSES: usize = 8;
 
 /// The simulated PC and its network. By default the PC is 192.168.50.1/24, with DHCP server.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LanConfig {
     /// Unicast MAC address of the PC.
     pub pc_mac: [u8; 6],
@@ -156,12 +140,16 @@ pub struct BridgeRule {
 }
 
 impl LanConfig {
-    pub(crate) fn validate(&self) -> Result<(), LanError> {
-        check(self.pc_mac[0] & 1 == 0 && self.pc_mac != [0; 6], || {
-            format!("pc_mac = {:02x?}: use a unicast address (first byte even)", self.pc_mac)
-        })?;
-        check((8..=30).contains(&self.prefix_len), || format!("prefix_len = {}: use 8 to 30", self.prefix_len))?;
-        check(is_host_address(self.pc_ip, 0), || format!("pc_ip = {}: use a unicast address", self.pc_ip))?;
+    pub(crate) fn validate(&self) -> Result<(), SettingError> {
+        let is_unicast = self.pc_mac[0] & 1 == 0 && self.pc_mac != [0; 6];
+        SettingError::unless(
+            is_unicast,
+            "pc_mac",
+            format_args!("{:02x?}", self.pc_mac),
+            "use a unicast address (first byte even)",
+        )?;
+        SettingError::unless((8..=30).contains(&self.prefix_len), "prefix_len", self.prefix_len, "use 8 to 30")?;
+        SettingError::unless(is_host_address(self.pc_ip, 0), "pc_ip", self.pc_ip, "use a unicast address")?;
         self.check_in_network("pc_ip", self.pc_ip)?;
         for (name, value, most) in [
             ("turnaround_ps", self.turnaround_ps, 100 * PS_PER_S),
@@ -171,29 +159,35 @@ impl LanConfig {
             ("delayed_ack_ps", self.delayed_ack_ps, PS_PER_S),
             ("propagation_ps", self.propagation_ps, 100 * PS_PER_MS),
         ] {
-            check(value <= most, || format!("{name} = {value}: use at most {most}"))?;
+            SettingError::unless(value <= most, name, value, format_args!("use at most {most}"))?;
         }
-        check(self.turnarounds_ps.len() <= 4096, || {
-            format!("turnarounds_ps has {} values: use at most 4096", self.turnarounds_ps.len())
-        })?;
-        check((1..=1024).contains(&self.max_connections), || {
-            format!("max_connections = {}: use 1 to 1024", self.max_connections)
-        })?;
-        check((1460..=1 << 20).contains(&self.tcp_buffer_bytes), || {
-            format!("tcp_buffer_bytes = {}: use 1460 to 1048576", self.tcp_buffer_bytes)
-        })?;
-        check(self.peer_mss.is_none_or(|mss| (536..=1460).contains(&mss)), || {
-            format!("peer_mss = {}: use 536 to 1460", self.peer_mss.unwrap_or(0))
-        })?;
+        let values = self.turnarounds_ps.len();
+        if values > 4096 {
+            return Err(SettingError::new("turnarounds_ps", format!("has {values} values"), "use at most 4096"));
+        }
+        SettingError::unless(
+            (1..=1024).contains(&self.max_connections),
+            "max_connections",
+            self.max_connections,
+            "use 1 to 1024",
+        )?;
+        let bytes = self.tcp_buffer_bytes;
+        SettingError::unless((1460..=1 << 20).contains(&bytes), "tcp_buffer_bytes", bytes, "use 1460 to 1048576")?;
+        let mss = self.peer_mss.unwrap_or(536);
+        SettingError::unless((536..=1460).contains(&mss), "peer_mss", mss, "use 536 to 1460")?;
         for (name, port) in [("tcp_echo_port", self.tcp_echo_port), ("udp_echo_port", self.udp_echo_port)] {
-            check(port != Some(0), || format!("{name} = 0: use 1 to 65535"))?;
+            SettingError::unless(port != Some(0), name, 0, "use 1 to 65535")?;
         }
         for (port, has, there) in
             [(53, "name", true), (67, "DHCP", self.dhcp.is_some()), (123, "time", self.ntp_start_s.is_some())]
         {
-            check(!there || self.udp_echo_port != Some(port), || {
-                format!("udp_echo_port = {port}: used by the {has} server; choose another one")
-            })?;
+            let is_free = !there || self.udp_echo_port != Some(port);
+            SettingError::unless(
+                is_free,
+                "udp_echo_port",
+                port,
+                format_args!("used by the {has} server; choose another one"),
+            )?;
         }
         self.faults.validate()?;
         if let Some(dhcp) = &self.dhcp {
@@ -205,41 +199,50 @@ impl LanConfig {
         Ok(())
     }
 
-    fn validate_dhcp(&self, dhcp: &DhcpConfig) -> Result<(), LanError> {
+    fn validate_dhcp(&self, dhcp: &DhcpConfig) -> Result<(), SettingError> {
         self.check_in_network("dhcp.first", dhcp.first)?;
         self.check_in_network("dhcp.last", dhcp.last)?;
-        check(dhcp.first <= dhcp.last, || format!("dhcp.last = {}: it comes before {}", dhcp.last, dhcp.first))?;
-        check(dhcp.last.to_bits() - dhcp.first.to_bits() < 4096, || {
-            format!("dhcp pool {} to {}: use at most 4096 addresses", dhcp.first, dhcp.last)
-        })?;
-        check(dhcp.lease_s >= 10, || format!("dhcp.lease_s = {}: use at least 10", dhcp.lease_s))?;
-        check(dhcp.dns.len() <= 3, || format!("dhcp.dns has {} servers: use at most 3", dhcp.dns.len()))
+        let (first, last, servers) = (dhcp.first, dhcp.last, dhcp.dns.len());
+        SettingError::unless(first <= last, "dhcp.last", last, format_args!("it comes before {first}"))?;
+        if last.to_bits() - first.to_bits() >= 4096 {
+            return Err(SettingError::new("dhcp pool", format!("{first} to {last}"), "use at most 4096 addresses"));
+        }
+        SettingError::unless(dhcp.lease_s >= 10, "dhcp.lease_s", dhcp.lease_s, "use at least 10")?;
+        if servers > 3 {
+            return Err(SettingError::new("dhcp.dns", format!("has {servers} servers"), "use at most 3"));
+        }
+        Ok(())
     }
 
-    fn validate_bridge(&self, bridge: &BridgeConfig) -> Result<(), LanError> {
-        for (name, value) in [("busy_poll_ps", bridge.busy_poll_ps), ("idle_poll_ps", bridge.idle_poll_ps)] {
-            check(value >= PS_PER_US, || format!("bridge.{name} = {value}: use at least {PS_PER_US} (1 us)"))?;
+    fn validate_bridge(&self, bridge: &BridgeConfig) -> Result<(), SettingError> {
+        for (name, value) in
+            [("bridge.busy_poll_ps", bridge.busy_poll_ps), ("bridge.idle_poll_ps", bridge.idle_poll_ps)]
+        {
+            SettingError::unless(value >= PS_PER_US, name, value, format_args!("use at least {PS_PER_US} (1 us)"))?;
         }
         for (index, rule) in bridge.rules.iter().enumerate() {
             let (guest, host) = (rule.guest, rule.host);
             self.check_in_network("bridge guest", *guest.ip())?;
-            check(guest.port() != 0 && host.port() != 0, || format!("bridge {guest} -> {host}: port 0 is invalid"))?;
-            check(bridge.rules[..index].iter().all(|other| other.guest != guest), || {
-                format!("bridge {guest} is given twice: remove one rule")
-            })?;
+            if guest.port() == 0 || host.port() == 0 {
+                return Err(SettingError::new("bridge", format!("{guest} -> {host}"), "port 0 is invalid"));
+            }
+            if bridge.rules[..index].iter().any(|other| other.guest == guest) {
+                return Err(SettingError::new("bridge", format!("{guest} is given twice"), "remove one rule"));
+            }
         }
         let addresses = self.extra_addresses().len() + 1;
-        check(addresses <= MAX_ADDRESSES, || {
-            format!("bridge rules use {addresses} addresses with the PC's own: use at most {MAX_ADDRESSES}")
-        })
+        if addresses > MAX_ADDRESSES {
+            let problem = format!("use {addresses} addresses with the PC's own");
+            return Err(SettingError::new("bridge rules", problem, format!("use at most {MAX_ADDRESSES}")));
+        }
+        Ok(())
     }
 
-    fn check_in_network(&self, name: &str, address: Ipv4Addr) -> Result<(), LanError> {
+    fn check_in_network(&self, name: &str, address: Ipv4Addr) -> Result<(), SettingError> {
         let mask = self.mask().to_bits();
         let same = (address.to_bits() ^ self.pc_ip.to_bits()) & mask == 0;
-        check(same && is_host_address(address, !mask), || {
-            format!("{name} = {address}: use a host address of {}/{}", self.pc_ip, self.prefix_len)
-        })
+        let mend = format_args!("use a host address of {}/{}", self.pc_ip, self.prefix_len);
+        SettingError::unless(same && is_host_address(address, !mask), name, address, mend)
     }
 
     pub(crate) fn mask(&self) -> Ipv4Addr {

@@ -1,8 +1,6 @@
 //! Faults of the cable, drawn from a seeded generator.
 
-use sim::{PS_PER_S, Ps, Snapshot};
-
-use crate::config::{LanError, check};
+use sim::{PS_PER_S, Ps, SettingError, Snapshot};
 
 /// Faults of the cable. The default has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Snapshot)]
@@ -22,17 +20,17 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn validate(&self) -> Result<(), LanError> {
-        let mille = |name: &str, value: u16| {
-            check(value <= 1000, || format!("faults.{name} = {value}: use 0 to 1000 thousandths"))
-        };
-        mille("loss_from_board_per_mille", self.loss_from_board_per_mille)?;
-        mille("loss_to_board_per_mille", self.loss_to_board_per_mille)?;
-        for (name, value) in [("extra_delay_ps", self.extra_delay_ps), ("jitter_ps", self.jitter_ps)] {
-            check(value <= PS_PER_S, || format!("faults.{name} = {value}: use at most {PS_PER_S} ps (1 s)"))?;
+    pub(crate) fn validate(&self) -> Result<(), SettingError> {
+        let mille =
+            |name: &str, value: u16| SettingError::unless(value <= 1000, name, value, "use 0 to 1000 thousandths");
+        mille("faults.loss_from_board_per_mille", self.loss_from_board_per_mille)?;
+        mille("faults.loss_to_board_per_mille", self.loss_to_board_per_mille)?;
+        for (name, value) in [("faults.extra_delay_ps", self.extra_delay_ps), ("faults.jitter_ps", self.jitter_ps)] {
+            SettingError::unless(value <= PS_PER_S, name, value, format_args!("use at most {PS_PER_S} ps (1 s)"))?;
         }
         for &(from, to) in &self.down {
-            check(from < to, || format!("faults.down = ({from}, {to}): the interval must end after it starts"))?;
+            let interval = format_args!("({from}, {to})");
+            SettingError::unless(from < to, "faults.down", interval, "the interval must end after it starts")?;
         }
         Ok(())
     }

@@ -4,14 +4,13 @@
 //! if the board refuses it or is absent, it is reset.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
 
 use serde::Serialize;
-use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps};
+use sim::{PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SettingError};
 use smoltcp::iface::SocketSet;
 
-use crate::config::{LanError, check};
 use crate::forward_udp::UdpForward;
 use crate::host_stream::HostStream;
 
@@ -79,15 +78,18 @@ pub(crate) struct Forwards {
 }
 
 impl Forwards {
-    pub(crate) fn add(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
-        check(target.port != 0, || "cannot forward to port 0 of the board: use 1 to 65535".to_string())?;
+    pub(crate) fn add(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, SettingError> {
+        if target.port == 0 {
+            return Err(SettingError::new("cannot forward to port 0 of the board", "", "use 1 to 65535"));
+        }
+        let failed = |error: io::Error| SettingError::new("the host's socket", "", error.to_string());
         let port = match socket {
             HostSocket::Tcp(listener) => {
-                listener.set_nonblocking(true).map_err(|e| LanError(format!("the host's socket: {e}")))?;
+                listener.set_nonblocking(true).map_err(failed)?;
                 Port::Tcp { listener, waiting: Vec::new() }
             }
             HostSocket::Udp(socket) => {
-                socket.set_nonblocking(true).map_err(|e| LanError(format!("the host's socket: {e}")))?;
+                socket.set_nonblocking(true).map_err(failed)?;
                 Port::Udp(UdpForward::new(socket))
             }
         };

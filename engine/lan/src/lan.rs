@@ -6,11 +6,11 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
 use sim::snapshot::{self, Refused, Torn};
-use sim::{AppReply, Log, LogReader, Ps, Snapshot, TcpApp};
+use sim::{AppReply, Log, LogReader, Ps, SettingError, Snapshot, TcpApp};
 
 use crate::app::UdpApp;
 use crate::capture::{Fate, FrameRecord, Pcap};
-use crate::config::{LanConfig, LanError, check};
+use crate::config::LanConfig;
 use crate::dhcp::Lease;
 use crate::faults::Faults;
 use crate::forward::{ForwardStats, ForwardTarget, HostSocket};
@@ -62,6 +62,15 @@ pub struct Lan {
     tape: Tape,
 }
 
+fn check_port(protocol: &str, port: u16, is_used: bool) -> Result<(), SettingError> {
+    let error = |problem, mend| Err(SettingError::new(format!("{protocol} port {port}"), problem, mend));
+    match port {
+        0 => error("cannot be listened on", "use 1 to 65535"),
+        _ if is_used => error("of the simulated PC is in use", "choose another one"),
+        _ => Ok(()),
+    }
+}
+
 impl Lan {
     /// Creates the LAN.
     ///
@@ -73,7 +82,7 @@ impl Lan {
     }
 
     /// Returns the LAN at simulated time 0. `Err`: a setting is outside its range.
-    pub fn try_new(config: LanConfig) -> Result<Self, LanError> {
+    pub fn try_new(config: LanConfig) -> Result<Self, SettingError> {
         config.validate()?;
         let mut lan = Self {
             now: 0,
@@ -191,11 +200,8 @@ impl Lan {
     }
 
     /// Serves every connection to the PC's main address and `port` with `app`.
-    pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), LanError> {
-        check(port != 0, || "TCP port 0 cannot be listened on: use 1 to 65535".to_string())?;
-        check(!self.pc.is_tcp_port_used(port), || {
-            format!("TCP port {port} of the simulated PC is in use: choose another one")
-        })?;
+    pub fn listen(&mut self, port: u16, app: Box<dyn TcpApp>) -> Result<(), SettingError> {
+        check_port("TCP", port, self.pc.is_tcp_port_used(port))?;
         self.pc.listen(port, app);
         Ok(())
     }
@@ -209,11 +215,8 @@ impl Lan {
     }
 
     /// Serves datagrams to UDP `port` of the PC with `app`. `Err`: port 0, or one that is taken.
-    pub fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) -> Result<(), LanError> {
-        check(port != 0, || "UDP port 0 cannot be listened on: use 1 to 65535".to_string())?;
-        check(!self.pc.is_udp_port_used(port), || {
-            format!("UDP port {port} of the simulated PC is in use: choose another one")
-        })?;
+    pub fn udp_listen(&mut self, port: u16, app: Box<dyn UdpApp>) -> Result<(), SettingError> {
+        check_port("UDP", port, self.pc.is_udp_port_used(port))?;
         self.tape.end(PROGRAM);
         self.pc.udp_listen(port, app);
         Ok(())
@@ -221,8 +224,10 @@ impl Lan {
 
     /// Opens a connection from the PC to a server on the board at `at`, which may be `now`. `app` is notified by
     /// `accept` or, if the connection fails or too many are open, by `closed`. Returns the connection's number.
-    pub fn connect(&mut self, now: Ps, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Result<u64, LanError> {
-        check(peer.port() != 0 && !peer.ip().is_unspecified(), || format!("invalid peer {peer}: use ADDRESS:PORT"))?;
+    pub fn connect(&mut self, now: Ps, at: Ps, peer: SocketAddrV4, app: Box<dyn TcpApp>) -> Result<u64, SettingError> {
+        if peer.port() == 0 || peer.ip().is_unspecified() {
+            return Err(SettingError::new("invalid peer", peer.to_string(), "use ADDRESS:PORT"));
+        }
         let now = self.prepare(now);
         self.tape.end(PROGRAM);
         let conn = self.pc.connect(now, at, peer, app);
@@ -287,7 +292,7 @@ impl Lan {
     }
 
     /// Forwards connections and datagrams that arrive at the bound `socket` to the board. Returns the rule's number.
-    pub fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
+    pub fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, SettingError> {
         let now = self.prepare(now);
         self.tape.end("a forwarded port");
         let rule = self.pc.forward(now, socket, target);
@@ -338,7 +343,7 @@ impl Lan {
     }
 
     /// Replaces the faults for frames sent from now on and restarts their random sequences.
-    pub fn set_faults(&mut self, faults: Faults) -> Result<(), LanError> {
+    pub fn set_faults(&mut self, faults: Faults) -> Result<(), SettingError> {
         faults.validate()?;
         self.tape.faults(self.now, &faults);
         self.from_board.set_loss(faults.seed, faults.loss_from_board_per_mille);

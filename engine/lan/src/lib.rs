@@ -66,7 +66,7 @@ mod udp;
 
 pub use app::{TcpEcho, UdpApp, UdpEcho};
 pub use capture::{Fate, FrameRecord};
-pub use config::{BridgeConfig, BridgeRule, DhcpConfig, LanConfig, LanError};
+pub use config::{BridgeConfig, BridgeRule, DhcpConfig, LanConfig};
 pub use dhcp::Lease;
 pub use faults::Faults;
 pub use forward::{ForwardStats, ForwardTarget, HostSocket};

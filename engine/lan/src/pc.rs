@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use sim::{AppReply, PS_PER_MS, Ps, TcpApp};
+use sim::{AppReply, PS_PER_MS, Ps, SettingError, TcpApp};
 use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
 
 use crate::app::{TcpEcho, UdpApp, UdpEcho};
 use crate::bridge::Bridge;
-use crate::config::{LanConfig, LanError, is_host_address};
+use crate::config::{LanConfig, is_host_address};
 use crate::dhcp::{DhcpServer, Lease};
 use crate::dns::{self, NameServer};
 use crate::forward::{ForwardStats, ForwardTarget, Forwards, HostSocket};
@@ -295,7 +295,7 @@ impl Pc {
         self.udp.is_used(port) || (port == 67 && self.dhcp.is_some()) || self.forwards.is_udp_port_used(port)
     }
 
-    pub(crate) fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, LanError> {
+    pub(crate) fn forward(&mut self, now: Ps, socket: HostSocket, target: ForwardTarget) -> Result<u64, SettingError> {
         let rule = self.forwards.add(now, socket, target)?;
         self.settle(now, false);
         Ok(rule)

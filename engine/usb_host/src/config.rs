@@ -5,6 +5,7 @@ use sim::Snapshot;
 
 /// Configuration of the port and its drivers. Times are simulated.
 #[derive(Clone, Debug, Snapshot)]
+#[non_exhaustive]
 pub struct HostConfig {
     /// Longest time between two checks of the pull-up. A port detects a disconnection of 2.5 us (USB 2.0 section
     /// 7.1.7.3, TDDIS); the RP2040's boot ROM releases the pull-up for 0.4 ms when it restarts into itself.

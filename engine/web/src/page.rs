@@ -120,7 +120,6 @@ impl Page {
                     self.watch(watched);
                     return failure.unwrap_or_default();
                 }
-                Ok(Stop::Time | Stop::Network | Stop::Halted | Stop::Reset(_)) => {}
                 Ok(Stop::Usb) => drop(machine.take_usb_events()),
                 Ok(Stop::Console) => return String::new(),
                 Ok(Stop::LockedUp) => {
@@ -128,6 +127,7 @@ impl Page {
                     return report.map_or_else(|| "a core locked up".into(), |report| report.to_string());
                 }
                 Ok(Stop::Asleep(why)) => return why,
+                Ok(_) => {}
                 Err(error) => return error.to_string(),
             }
         }

@@ -64,6 +64,7 @@ pub use chip::w5500::W5500;
 
 /// Settings that differ between boards or are not in the datasheet.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Config {
     /// Time to link up after RSTn's release, power-up, a PHY reset by PHYCFGR, or plugging in the cable. Real chips
     /// negotiate for 1 to 3 s.

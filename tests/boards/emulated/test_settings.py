@@ -75,7 +75,7 @@ def test_what_the_pc_serves_reaches_the_engine(name: str, value: object) -> None
     settings = CONFIG.validate_json(json.dumps({name: value})).settings(DEFINITION)
     assert {key: settings[key] for key in usual if settings[key] != usual[key]} == {name: value}
     Machine(bytes(16 << 10), b"", settings)
-    with pytest.raises(ValueError, match=f'^the board has no setting "{name}_"$'):
+    with pytest.raises(ValueError, match=f'^the board has no setting "{name}_": remove it$'):
         Machine(bytes(16 << 10), b"", settings | {f"{name}_": value})
 
 

@@ -1,7 +1,7 @@
 //! The board, its guest's actions, and counters of their reach.
 
-use board::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires};
 use lan::{LanConfig, TcpEcho, UdpEcho};
+use portbench_engine::{BoardConfig, Chip, EthernetConfig, Machine, SidePins, SpiWires};
 use rp::rp2040::bus::Master;
 use rp::rp2040::cpu::core::State;
 use sim::{LogReader, PS_PER_US};
@@ -250,7 +250,7 @@ impl Guest {
 }
 
 fn config(r: &mut Random, temper: Temper) -> BoardConfig {
-    let mut bootrom = vec![0; board::mcu::RP2040.boot_rom.bytes];
+    let mut bootrom = vec![0; portbench_engine::mcu::RP2040.boot_rom.bytes];
     if temper == Temper::Wild {
         r.fill(&mut bootrom);
     }
@@ -264,7 +264,8 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
         };
         bootrom[4 * number..][..4].copy_from_slice(&(target | 1).to_le_bytes());
     }
-    BoardConfig {
+    sim::with!(
+        BoardConfig::default(),
         bootrom,
         flash_size: FLASH_BYTES,
         ethernet: Some(EthernetConfig {
@@ -279,16 +280,15 @@ fn config(r: &mut Random, temper: Temper) -> BoardConfig {
                 side: SidePins { rstn: Some(20), intn: Some(21) },
             },
         }),
-        phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
-        lan: LanConfig {
+        phy: sim::with!(wiznet::Config::default(), phy_link_delay: 50 * PS_PER_US),
+        lan: sim::with!(
+            LanConfig::default(),
             tcp_echo_port: Some(7),
             udp_echo_port: Some(7),
             dns_answer: Some([192, 168, 50, 1].into()),
             ntp_start_s: Some(1_700_000_000),
             max_connections: MOST_CONNECTIONS,
-            ..LanConfig::default()
-        },
+        ),
         usb: HostConfig::default(),
-        ..BoardConfig::default()
-    }
+    )
 }

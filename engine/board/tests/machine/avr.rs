@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use board::{BoardConfig, Chip, Machine, Stop, flash_of_image};
 use lan::{Faults, TcpEcho};
+use portbench_engine::{BoardConfig, Chip, Machine, Stop, flash_of_image};
 use sim::{AppReply, EthernetChip, PS_PER_MS, PS_PER_S, PS_PER_US, Ps, SplitMix64, TcpApp, asked};
 
 const BOARD: Ipv4Addr = Ipv4Addr::new(192, 168, 50, 100);

@@ -5,8 +5,8 @@
 use chip::mcu::Mcu;
 use std::path::Path;
 
-use board::mcu::RP2350;
-use board::{BoardConfig, Machine};
+use portbench_engine::mcu::RP2350;
+use portbench_engine::{BoardConfig, Machine};
 use rp::rp2350::Rp2350;
 use sim::{PS_PER_S, SplitMix64};
 
@@ -68,7 +68,7 @@ fn image(file: &str) -> Option<Vec<u8>> {
     };
     let path = Path::new(&folder).join(file);
     let uf2 = std::fs::read(&path).map_err(|error| println!("skipped: {}: {error}", path.display())).ok()?;
-    Some(board::flash_of_uf2(&rp::rp2350::FACTS, &uf2).expect("an image for the RP2350"))
+    Some(portbench_engine::flash_of_uf2(&rp::rp2350::FACTS, &uf2).expect("an image for the RP2350"))
 }
 
 /// Returns the code of the function whose coprocessor instructions begin and end with `ends`, up to its BX LR.

@@ -19,7 +19,7 @@ const PICO: &str = "RPI_PICO-20250911-v1.26.1.uf2";
 const W5500_EVB_PICO: &str = "W5500_EVB_PICO-20250809-v1.26.0.uf2";
 
 fn has_bootrom() -> bool {
-    board::bootrom(&board::mcu::RP2040).inspect_err(|error| println!("skipped: {error}")).is_ok()
+    portbench_engine::bootrom(&portbench_engine::mcu::RP2040).inspect_err(|error| println!("skipped: {error}")).is_ok()
 }
 
 fn micropython(file: &str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Files with images, and what they put into flash.
 
-use board::mcu::{ATMEGA1284P, ATMEGA2560, Image, RP2040, RP2350};
-use board::{flash_of_image, flash_of_uf2};
+use portbench_engine::mcu::{ATMEGA1284P, ATMEGA2560, Image, RP2040, RP2350};
+use portbench_engine::{flash_of_image, flash_of_uf2};
 
 /// UF2's flag of a block that names its family.
 const FAMILY_PRESENT: u32 = 0x2000;

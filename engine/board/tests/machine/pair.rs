@@ -1,7 +1,7 @@
 //! Two boards on one switch: frames between them arrive at exact times, independent of the order and length of steps.
 
-use board::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, join};
 use lan::FrameRecord;
+use portbench_engine::{BoardConfig, Chip, EthernetConfig, Machine, Pair, Side, SidePins, SpiWires, Stop, join};
 use sim::{LogReader, PS_PER_MS, PS_PER_US, Ps, SpiDevice};
 
 /// The shortest frame on the wire.
@@ -17,11 +17,12 @@ const CONNECT: u8 = 4;
 const ESTABLISHED: u8 = 0x17;
 
 fn machine(code: [u8; 4], last: u8) -> Machine {
-    let mut bootrom = vec![0; board::mcu::RP2040.boot_rom.bytes];
+    let mut bootrom = vec![0; portbench_engine::mcu::RP2040.boot_rom.bytes];
     bootrom[..4].copy_from_slice(&0x2004_0000u32.to_le_bytes());
     bootrom[4..8].copy_from_slice(&(CODE_AT as u32 | 1).to_le_bytes());
     bootrom[CODE_AT..][..4].copy_from_slice(&code);
-    let config = BoardConfig {
+    let config = sim::with!(
+        BoardConfig::default(),
         bootrom,
         flash_size: 1 << 20,
         flash_id: Some([1, 2, 3, 4, 5, 6, 7, last]),
@@ -29,9 +30,8 @@ fn machine(code: [u8; 4], last: u8) -> Machine {
             chip: Chip::ALL[0],
             wires: SpiWires { spi: Some(0), sck: 18, mosi: 19, miso: 16, io: None, csn: 17, side: SidePins::default() },
         }),
-        phy: wiznet::Config { phy_link_delay: 50 * PS_PER_US, ..wiznet::Config::default() },
-        ..BoardConfig::default()
-    };
+        phy: sim::with!(wiznet::Config::default(), phy_link_delay: 50 * PS_PER_US),
+    );
     Machine::new(config, &[], false).expect("a valid board")
 }
 

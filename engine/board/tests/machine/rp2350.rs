@@ -5,8 +5,8 @@ use std::net::SocketAddrV4;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use board::mcu::RP2350;
-use board::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
+use portbench_engine::mcu::RP2350;
+use portbench_engine::{BoardConfig, Machine, Stop, bootrom, flash_of_uf2};
 use rp::rp2350::Rp2350;
 use sim::{AppReply, PS_PER_MS, PS_PER_S, Ps, TcpApp};
 

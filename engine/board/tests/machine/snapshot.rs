@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use board::mcu::{Facts, RP2040, RP2350};
-use board::{
+use portbench_engine::mcu::{Facts, RP2040, RP2350};
+use portbench_engine::{
     Attachment, BoardConfig, CardSocketConfig, I2cWires, Machine, SidePins, SnapshotError, SpiWires, flash_of_uf2,
 };
 use sd_card::{CardConfig, KINDS, Medium, Wear};
@@ -99,7 +99,7 @@ fn assert_same(played: &Played) -> String {
 
 /// Returns the boot ROM of `mcu` and the flash of an image; `None`: one of them is missing.
 fn program(mcu: &'static Facts, image: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
-    let rom = board::bootrom(mcu).inspect_err(|error| println!("skipped: {error}")).ok()?;
+    let rom = portbench_engine::bootrom(mcu).inspect_err(|error| println!("skipped: {error}")).ok()?;
     let image = std::fs::read(image).inspect_err(|error| println!("skipped: {}: {error}", image.display())).ok()?;
     Some((rom, flash_of_uf2(mcu, &image).expect("a whole image")))
 }
@@ -120,7 +120,7 @@ fn the_native_client_goes_on_in_the_same_way() {
 /// A program plays ping-pong by a W5500 on an RP2350, with a card in the socket.
 #[test]
 fn a_board_with_an_rp2350_and_a_card_goes_on_in_the_same_way() {
-    let config = || BoardConfig { card: Some(socket(&Medium::new(64 << 11))), ..pico2() };
+    let config = || sim::with!(pico2(), card: Some(socket(&Medium::new(64 << 11))));
     let flash = include_bytes!("../rp2350_guest/ping_pong.bin").to_vec();
     let step = 9 * PS_PER_MS + 12_345_678;
     let _ = assert_same(&Played { config: &config, flash, boot: 3 * PS_PER_MS, step, times: 20, typed: &[] });
@@ -142,8 +142,7 @@ fn socket(medium: &Medium) -> CardSocketConfig {
 #[test]
 fn a_snapshot_has_the_contents_of_the_card() {
     let medium = Medium::new(64 << 11);
-    let mut board =
-        Machine::new(BoardConfig { card: Some(socket(&medium)), ..idle() }, &[], false).expect("valid settings");
+    let mut board = Machine::new(sim::with!(idle(), card: Some(socket(&medium))), &[], false).expect("valid settings");
     medium.write(5_000, b"before");
     let snapshot = board.save().expect("a bare board");
     medium.write(5_000, b"behind");
@@ -246,9 +245,9 @@ fn what_cannot_be_saved_refuses_the_snapshot_by_name() {
 #[test]
 fn a_snapshot_of_another_board_is_refused() {
     let snapshot = idle_board().save().expect("a bare board");
-    let mut other = Machine::new(BoardConfig { flash_size: 1 << 20, ..idle() }, &[], false).expect("valid settings");
+    let mut other = Machine::new(sim::with!(idle(), flash_size: 1 << 20), &[], false).expect("valid settings");
     assert_eq!(other.restore(&snapshot), Err(SnapshotError::OtherSettings));
-    let config = BoardConfig { mcu: &RP2350, bootrom: branch_to_itself(&RP2350), ..idle() };
+    let config = sim::with!(idle(), mcu: &RP2350, bootrom: branch_to_itself(&RP2350));
     let mut other = Machine::new(config, &[], false).expect("valid settings");
     let error = other.restore(&snapshot).expect_err("another chip");
     assert_eq!(error.to_string(), "the snapshot is of a board with an RP2040: use such a board");
@@ -270,7 +269,7 @@ fn settings_read_alike_in_each_process() {
 /// Damaged bytes give an error and leave the board as it was, with a wrong checksum and with a right one.
 #[test]
 fn bytes_that_are_no_snapshot_are_refused() {
-    let config = BoardConfig { ethernet: None, ..idle() };
+    let config = sim::with!(idle(), ethernet: None);
     let mut board = Machine::new(config, b"flash", false).expect("valid settings");
     board.run(PS_PER_MS).expect("nothing but a branch");
     let snapshot = board.save().expect("a bare board");
@@ -312,5 +311,5 @@ fn bytes_that_are_no_snapshot_are_refused() {
 }
 
 fn without_network() -> Machine {
-    Machine::new(BoardConfig { ethernet: None, ..idle() }, &[], false).expect("valid settings")
+    Machine::new(sim::with!(idle(), ethernet: None), &[], false).expect("valid settings")
 }

@@ -27,7 +27,7 @@ fn listener() -> (TcpListener, SocketAddr) {
 
 fn board(rules: &[(SocketAddrV4, SocketAddr)]) -> Board {
     let rules = rules.iter().map(|&(guest, host)| BridgeRule { guest, host }).collect();
-    Board::with_address(Lan::new(LanConfig { bridge: Some(BridgeConfig::new(rules)), ..LanConfig::default() }))
+    Board::with_address(Lan::new(sim::with!(LanConfig::default(), bridge: Some(BridgeConfig::new(rules)))))
 }
 
 fn pc(port: u16) -> SocketAddrV4 {

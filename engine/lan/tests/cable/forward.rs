@@ -337,7 +337,7 @@ fn neither_side_can_be_flooded() {
 #[test]
 fn many_connections_at_once_and_more_than_fit() {
     const CLIENTS: usize = 100;
-    let mut board = Board::with_address(Lan::new(LanConfig { max_connections: 20, ..LanConfig::default() }));
+    let mut board = Board::with_address(Lan::new(sim::with!(LanConfig::default(), max_connections: 20)));
     let mut servers: Vec<SocketHandle> = (0..CLIENTS).map(|_| listen(&mut board, 80)).collect();
     let addresses = [forward_tcp(&mut board, to(80)), forward_tcp(&mut board, to(80))];
     let clients: Vec<_> = (0..CLIENTS)
@@ -578,7 +578,7 @@ fn datagrams_make_polls_frequent_for_100_ms_and_32_pass_at_each() {
 
 #[test]
 fn programs_wait_for_a_board_in_a_queue_of_64() {
-    let mut board = Board::new(Lan::new(LanConfig { max_connections: 100, ..LanConfig::default() }));
+    let mut board = Board::new(Lan::new(sim::with!(LanConfig::default(), max_connections: 100)));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let rule = board.lan.forward(0, HostSocket::Tcp(listener), own(80)).unwrap();

@@ -246,7 +246,8 @@ impl Reached {
 }
 
 fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
-    let mut lan = Lan::new(LanConfig {
+    let mut lan = Lan::new(sim::with!(
+        LanConfig::default(),
         seed,
         tcp_echo_port: Some(7),
         udp_echo_port: Some(9),
@@ -267,8 +268,7 @@ fn fuzz_lan(seed: u64, reached: &Arc<Reached>) -> Lan {
             router: None,
             dns: vec![],
         }),
-        ..LanConfig::default()
-    });
+    ));
     let reply = |data: &[u8]| AppReply {
         data: data.repeat(1 + data.len() % 50),
         close: data.first().is_some_and(|byte| byte % 16 == 1),
@@ -440,7 +440,7 @@ fn fuzzed_lans_are_as_recorded() {
 
 #[test]
 fn a_restored_lan_goes_on_as_the_saved_one() {
-    let config = LanConfig { tcp_echo_port: Some(7), udp_echo_port: Some(7), ..LanConfig::default() };
+    let config = sim::with!(LanConfig::default(), tcp_echo_port: Some(7), udp_echo_port: Some(7));
     let mut guest = Guest { random: Random(7), peers: Vec::new() };
     guest.peers.push(Peer { port: 40_000, peer_port: 7, seq: 100, ack: 0, open: false });
     let (mut lans, mut now, mut got) = (vec![Lan::new(config.clone())], 0, 0);

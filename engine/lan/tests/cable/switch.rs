@@ -99,7 +99,7 @@ fn frames_to_a_learned_board_reach_only_that_board() {
 #[test]
 fn each_board_has_a_separate_cable() {
     let cut = Faults { down: vec![(0, PS_PER_MS)], ..Faults::default() };
-    let (mut near, mut far) = halves(LanConfig { faults: cut, ..LanConfig::default() });
+    let (mut near, mut far) = halves(sim::with!(LanConfig::default(), faults: cut));
     near.from_board(0, &arp(1, BOARD, PC));
     let [to_near, to_far] = run(&mut near, &mut far, PS_PER_MS);
     assert_eq!((to_near.len(), to_far.len()), (1, 0), "the far board's cable is out");
@@ -108,7 +108,7 @@ fn each_board_has_a_separate_cable() {
 
 #[test]
 fn the_pcs_delay_does_not_delay_frames_between_boards() {
-    let slow = LanConfig { stack_delay_ps: 300 * PS_PER_US, ..LanConfig::default() };
+    let slow = sim::with!(LanConfig::default(), stack_delay_ps: 300 * PS_PER_US);
     let (mut near, mut far) = (Lan::new(slow.clone()), Lan::new(slow));
     near.join_switch(true);
     far.join_switch(false);
@@ -124,7 +124,7 @@ fn the_pcs_delay_does_not_delay_frames_between_boards() {
 #[test]
 fn random_frames_take_the_recorded_ways() {
     let (mut random, mut now, mut sum) = (SplitMix64::new(5), 0, 0u64);
-    let slow = LanConfig { stack_delay_ps: 30 * PS_PER_US, udp_echo_port: Some(7), ..LanConfig::default() };
+    let slow = sim::with!(LanConfig::default(), stack_delay_ps: 30 * PS_PER_US, udp_echo_port: Some(7));
     let (mut near, mut far) = (Lan::new(slow.clone()), Lan::new(slow));
     near.join_switch(true);
     far.join_switch(false);

@@ -16,7 +16,7 @@ const SYN_FRAME: Ps = 6_240_000;
 const ROUND_TRIP: Ps = 2 * SHORT + 200 * PS_PER_US;
 
 fn board() -> Board {
-    Board::with_address(Lan::new(LanConfig { tcp_echo_port: Some(7), ..LanConfig::default() }))
+    Board::with_address(Lan::new(sim::with!(LanConfig::default(), tcp_echo_port: Some(7))))
 }
 
 /// Sends `messages` numbers and checks every answer; returns the time of each round trip.
@@ -66,7 +66,7 @@ fn a_thousand_messages_take_exact_times() {
 #[test]
 fn turnaround_is_configurable_down_to_zero() {
     for us in [0, 1, 585, 100_000] {
-        let config = LanConfig { turnaround_ps: us * PS_PER_US, ..LanConfig::default() };
+        let config = sim::with!(LanConfig::default(), turnaround_ps: us * PS_PER_US);
         let mut board = Board::with_address(Lan::new(config));
         board.lan.listen(5000, recorder(ping_pong).1).unwrap();
         let handle = board.connect(40_000, 5000);
@@ -81,7 +81,7 @@ fn turnaround_is_configurable_down_to_zero() {
 
 #[test]
 fn many_connections_at_once_and_no_more_than_allowed() {
-    let config = LanConfig { max_connections: 40, ..LanConfig::default() };
+    let config = sim::with!(LanConfig::default(), max_connections: 40);
     let mut board = Board::with_address(Lan::new(config));
     let (record, app) = recorder(ping_pong);
     board.lan.listen(5000, app).unwrap();
@@ -419,7 +419,7 @@ fn a_refused_caller_may_try_again() {
 
 #[test]
 fn a_caller_without_room_is_closed_and_an_invalid_peer_is_refused() {
-    let config = LanConfig { max_connections: 1, ..LanConfig::default() };
+    let config = sim::with!(LanConfig::default(), max_connections: 1);
     let mut board = Board::with_address(Lan::new(config));
     let peer = SocketAddrV4::new(BOARD, 8080);
     board.lan.connect(0, 0, peer, recorder(|_| AppReply::default()).1).unwrap();
@@ -450,7 +450,7 @@ fn the_pc_pings_the_board() {
 #[test]
 fn ports_are_checked() {
     let mut board = board();
-    let error = |result: Result<(), lan::LanError>| result.unwrap_err().to_string();
+    let error = |result: Result<(), sim::SettingError>| result.unwrap_err().to_string();
     assert!(error(board.lan.listen(7, recorder(ping_pong).1)).contains("TCP port 7 of the simulated PC is in use"));
     assert!(error(board.lan.listen(0, recorder(ping_pong).1)).contains("port 0"));
     assert!(error(board.lan.udp_listen(67, Box::new(lan::UdpEcho))).contains("UDP port 67"));
@@ -474,7 +474,7 @@ fn a_past_that_cannot_be_repeated_is_refused_with_its_reason() {
         (None, &|board| assert!(!board.lan.unlisten(81))),
         (Some("a bridge to this machine's sockets"), &|board| {
             let bridge = Some(lan::BridgeConfig::new(Vec::new()));
-            board.lan = Lan::new(LanConfig { bridge, ..LanConfig::default() });
+            board.lan = Lan::new(sim::with!(LanConfig::default(), bridge));
         }),
         (Some(PROGRAM), &|board| connect(board, 5000)),
         (Some(PROGRAM), &|board| board.lan.udp_listen(4000, Box::new(lan::UdpEcho)).unwrap()),
@@ -501,7 +501,7 @@ fn to_board(log: Vec<FrameRecord>) -> Vec<FrameRecord> {
 #[test]
 fn the_size_of_time_steps_does_not_matter() {
     let lan = || {
-        let mut lan = Lan::new(LanConfig { tcp_echo_port: Some(7), ..LanConfig::default() });
+        let mut lan = Lan::new(sim::with!(LanConfig::default(), tcp_echo_port: Some(7)));
         lan.listen(5000, recorder(ping_pong).1).unwrap();
         let log = lan.log_frames(1_000_000);
         (lan, log)

@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 const SHORT: Ps = 5_760_000;
 
 fn lan() -> Lan {
-    Lan::new(LanConfig { udp_echo_port: Some(7), tcp_echo_port: Some(7), ..LanConfig::default() })
+    Lan::new(sim::with!(LanConfig::default(), udp_echo_port: Some(7), tcp_echo_port: Some(7)))
 }
 
 /// Introduces the board to the PC; the reply arrives two short frames later.
@@ -47,8 +47,7 @@ fn arp_is_answered_after_two_wire_times() {
 
 #[test]
 fn stack_delay_and_propagation_add_up() {
-    let mut lan =
-        Lan::new(LanConfig { stack_delay_ps: 30 * PS_PER_US, propagation_ps: 500_000, ..LanConfig::default() });
+    let mut lan = Lan::new(sim::with!(LanConfig::default(), stack_delay_ps: 30 * PS_PER_US, propagation_ps: 500_000));
     lan.from_board(0, &arp(1, BOARD, PC));
     let frames = frames_until(&mut lan, PS_PER_MS);
     assert_eq!(frames[0].0, 2 * (SHORT + 500_000) + 30 * PS_PER_US);
@@ -124,7 +123,7 @@ fn a_udp_answer_has_the_address_that_was_asked_or_after_a_broadcast_the_pcs() {
     // By a bridge the PC has a second address.
     let second = Ipv4Addr::new(192, 168, 50, 77);
     let rule = BridgeRule { guest: SocketAddrV4::new(second, 80), host: "127.0.0.1:9".parse().unwrap() };
-    let mut lan = Lan::new(LanConfig { bridge: Some(BridgeConfig::new(vec![rule])), ..LanConfig::default() });
+    let mut lan = Lan::new(sim::with!(LanConfig::default(), bridge: Some(BridgeConfig::new(vec![rule]))));
     introduce(&mut lan);
     lan.udp_listen(4000, Box::new(Answer)).unwrap();
     let asked = [(Ipv4Addr::new(192, 168, 50, 255), PC), (Ipv4Addr::BROADCAST, PC), (PC, PC), (second, second)];
@@ -260,7 +259,7 @@ fn the_first_ack_is_sent_at_once_and_later_ones_with_the_answer_or_after_40_ms()
 
 #[test]
 fn a_dns_query_gets_the_configured_address() {
-    let mut lan = Lan::new(LanConfig { dns_answer: Some(PC), ..LanConfig::default() });
+    let mut lan = Lan::new(sim::with!(LanConfig::default(), dns_answer: Some(PC)));
     introduce(&mut lan);
     let query = [&[0, 9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, b'x', 0, 0, 1, 0, 1][..]].concat();
     let udp = [&[0x30, 0x39, 0, 53, 0, 27, 0, 0][..], &query].concat();

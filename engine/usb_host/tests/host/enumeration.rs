@@ -58,7 +58,7 @@ fn times_are_those_of_usb_2() {
 #[test]
 fn a_slower_driver_leaves_a_gap_after_each_request() {
     const GAP_US: u64 = 300;
-    let config = HostConfig { request_gap_us: GAP_US, ..HostConfig::default() };
+    let config = sim::with!(HostConfig::default(), request_gap_us: GAP_US);
     let (mut host, mut device) = (UsbHost::new(config), Device::new(8));
     configured(&mut host, &mut device, 200 * MS);
     let device8 =

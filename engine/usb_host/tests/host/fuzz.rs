@@ -105,13 +105,11 @@ impl UsbBus for Chaos {
 }
 
 fn configuration(random: &mut Random) -> HostConfig {
-    let mut config = HostConfig {
-        debounce_us: random.next() % 3000,
-        reset_us: random.next() % 3000,
-        reset_recovery_us: random.next() % 3000,
-        control_timeout_us: 20_333,
-        ..HostConfig::default()
-    };
+    let mut config = HostConfig::default();
+    config.debounce_us = random.next() % 3000;
+    config.reset_us = random.next() % 3000;
+    config.reset_recovery_us = random.next() % 3000;
+    config.control_timeout_us = 20_333;
     config.request_gap_us = random.next() % 3 * 100;
     config.console.read_policy = if random.one_in(4) { ReadPolicy::Ring } else { ReadPolicy::BackPressure };
     config.console.open_after_us = Some(random.next() % 5000);

@@ -96,7 +96,7 @@ fn connect_times_out_into_closed() {
 fn late_link_makes_connect_slow_or_fail() {
     use wiznet::Config;
     for (link_ms, connects) in [(1500, true), (1900, true), (1901, false), (2500, false)] {
-        let mut board = Board::new(Config { phy_link_delay: link_ms * MS, ..Config::default() });
+        let mut board = Board::new(sim::with!(Config::default(), phy_link_delay: link_ms * MS));
         board.now = 300 * MS;
         board.write(COMMON, 0x05, &MASK);
         board.write(COMMON, 0x09, &MAC);

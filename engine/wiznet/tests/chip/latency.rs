@@ -5,7 +5,7 @@ use wiznet::Config;
 use crate::support::*;
 
 fn slow() -> Config {
-    Config { tcp_answer: 130 * US, retry_unit: 102 * US, ..Config::default() }
+    sim::with!(Config::default(), tcp_answer: 130 * US, retry_unit: 102 * US)
 }
 
 /// Returns a listening socket on a chip that has just received a SYN.

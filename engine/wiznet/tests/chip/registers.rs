@@ -78,7 +78,7 @@ const SOCKET_TABLE: &[Row] = &[
 ];
 
 fn board() -> Board {
-    Board::new(Config { cable_plugged: false, ..Config::default() })
+    Board::new(sim::with!(Config::default(), cable_plugged: false))
 }
 
 fn check_access(block: u8, prefix: &str, row: &Row) {

@@ -102,7 +102,7 @@ fn software_reset_leaves_the_link_alone() {
 
 #[test]
 fn phycfgr_reset_as_iolibrary_does_it() {
-    let mut board = Board::new(Config { phy_link_delay: 2 * SECOND, ..Config::default() });
+    let mut board = Board::new(sim::with!(Config::default(), phy_link_delay: 2 * SECOND));
     board.now = 3 * SECOND;
     assert!(board.chip.link_up(board.now));
     board.write(COMMON, 0x2E, &[0x3F]);
@@ -139,13 +139,13 @@ fn operation_modes_take_effect_at_the_phy_reset() {
 
 #[test]
 fn the_pmode_pins_choose_the_mode_after_reset() {
-    let mut board = Board::up_with(Config { pmode: 1, ..Config::default() });
+    let mut board = Board::up_with(sim::with!(Config::default(), pmode: 1));
     assert_eq!(board.get(COMMON, 0x2E), 0xBD, "10 Mb/s full duplex");
 }
 
 #[test]
 fn cable() {
-    let mut chip = W5500::new(Config { cable_plugged: false, ..Config::default() });
+    let mut chip = W5500::new(sim::with!(Config::default(), cable_plugged: false));
     assert!(!chip.link_up(100 * SECOND));
     assert_eq!(chip.link_up_at(), None);
     chip.set_cable(2 * SECOND, true);

@@ -95,7 +95,7 @@ impl Board {
     }
 
     pub(crate) fn up_with(config: Config) -> Self {
-        let mut board = Self::new(Config { phy_link_delay: 0, ..config });
+        let mut board = Self::new(sim::with!(config, phy_link_delay: 0));
         board.write(COMMON, 0x01, &GATEWAY);
         board.write(COMMON, 0x05, &MASK);
         board.write(COMMON, 0x09, &MAC);

@@ -192,7 +192,7 @@ fn fin_and_its_acknowledgement_together() {
 
 #[test]
 fn time_wait_answers_a_repeated_fin() {
-    let mut board = Board::up_with(Config { time_wait: 50 * MS, ..Config::default() });
+    let mut board = Board::up_with(sim::with!(Config::default(), time_wait: 50 * MS));
     let mut peer = connected(&mut board, 0, 0x01, 1000, None);
     board.command(0, DISCON);
     let fin = board.segment();
@@ -212,7 +212,7 @@ fn time_wait_answers_a_repeated_fin() {
 #[test]
 fn both_sides_close_at_once() {
     for time_wait in [0, MS] {
-        let mut board = Board::up_with(Config { time_wait, ..Config::default() });
+        let mut board = Board::up_with(sim::with!(Config::default(), time_wait));
         let mut peer = connected(&mut board, 0, 0x01, 1000, None);
         board.command(0, DISCON);
         let fin = board.segment();

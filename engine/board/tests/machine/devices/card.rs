@@ -1,7 +1,7 @@
 //! An SD card in its socket: addressing, isolation, and timing.
 
-use board::{CardSocket, CardSocketConfig, SidePins, SpiWires};
 use chip::pins::function;
+use portbench_engine::{CardSocket, CardSocketConfig, SidePins, SpiWires};
 use sd_card::{CardConfig, Direction, KINDS, Medium, Wear};
 use sim::{PS_PER_MS, Ps};
 

@@ -1,7 +1,7 @@
 //! I2C: two memories on one bus.
 
-use board::{I2cWires, SidePins};
 use chip::pins::function;
+use portbench_engine::{I2cWires, SidePins};
 use sim::{Device, I2cDevice, Ps};
 
 use super::rig::{CYCLE_PS, Log, Rig, taken};

@@ -1,7 +1,7 @@
 //! External controls and wires at the pins, and the signals of UART and SPI for observers.
 
-use board::Surroundings;
 use chip::pins::function;
+use portbench_engine::Surroundings;
 use rp::rp2040::wires::event;
 use sim::Ps;
 

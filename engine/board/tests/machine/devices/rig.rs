@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use board::{BoardConfig, Surroundings, WifiConfig, Wiring};
 use chip::{Event, World};
 use parts::batch::Batches;
+use portbench_engine::{BoardConfig, Surroundings, WifiConfig, Wiring};
 use rp::rp2040::bus::{Bus, Master};
 use rp::rp2040::memory::Memory;
 use sim::Ps;
@@ -36,7 +36,7 @@ impl Rig {
 
     /// Creates a rig with a radio chip.
     pub(crate) fn with(attach: impl FnOnce(&mut Wiring), wifi: Option<WifiConfig>) -> Self {
-        let config = BoardConfig { flash_size: 1 << 20, wifi, ..BoardConfig::default() };
+        let config = sim::with!(BoardConfig::default(), flash_size: 1 << 20, wifi);
         let mut around = Wiring::new(&config).expect("no network to misconfigure");
         attach(&mut around);
         let mut bus = Bus::new(rp::rp2040::wires::sys(125_000_000), around);

@@ -1,8 +1,8 @@
 //! SPI: several devices on one bus, another bus, GPIO instead of the controller, reset and interrupt pins.
 
-use board::mcu::RP2040;
-use board::{Attachment, BoardConfig, Machine, SidePins, SpiWires};
 use chip::pins::function;
+use portbench_engine::mcu::RP2040;
+use portbench_engine::{Attachment, BoardConfig, Machine, SidePins, SpiWires};
 use sim::{Device, Lanes, PS_PER_MS, PS_PER_US, Ps, SpiDevice, SpiFrame};
 
 use super::super::snapshot::branch_to_itself;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use board::{SidePins, UartWires};
 use chip::pins::function;
+use portbench_engine::{SidePins, UartWires};
 use sim::{Device, Ps, UartDevice};
 
 use super::rig::{CYCLE_PS, Log, Rig, taken};

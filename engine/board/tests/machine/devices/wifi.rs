@@ -1,7 +1,7 @@
 //! A radio chip on the pins of a Pico W, driven by GPIO writes.
 
-use board::{AccessPoint, WifiConfig, WifiWires};
 use chip::pins::function;
+use portbench_engine::{AccessPoint, WifiConfig, WifiWires};
 use sim::PS_PER_MS;
 
 use super::rig::{CYCLE_PS, Rig};

@@ -22,7 +22,7 @@ impl Host {
 
     /// Returns a host with link up and addresses set.
     pub(super) fn up() -> Self {
-        let mut host = Self::new(Config { phy_link_delay: 0, ..Config::default() });
+        let mut host = Self::new(sim::with!(Config::default(), phy_link_delay: 0));
         host.write(0x0001, &GATEWAY);
         host.write(0x0005, &MASK);
         host.write(0x0009, &MAC);

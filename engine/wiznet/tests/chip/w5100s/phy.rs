@@ -6,7 +6,7 @@ use super::host::Host;
 use crate::support::*;
 
 fn late() -> Host {
-    Host::new(Config { phy_link_delay: SECOND, ..Config::default() })
+    Host::new(sim::with!(Config::default(), phy_link_delay: SECOND))
 }
 
 fn mdio_read(host: &mut Host, register: u8) -> u16 {

@@ -99,7 +99,7 @@ const SOCKET: &[Row] = &[
 ];
 
 fn host() -> Host {
-    Host::new(Config { cable_plugged: false, ..Config::default() })
+    Host::new(sim::with!(Config::default(), cable_plugged: false))
 }
 
 fn check(prefix: &str, base: u16, &(name, offset, reset, writable): &Row) {
