@@ -203,8 +203,7 @@ def read_options(given: Mapping[str, Any], *, sweeps: bool = False) -> BenchOpti
     if twice is not None:
         raise OptionError(f"--device: {twice!r} is given twice; name each board once")
     asked = {name: given[name] for name in _AS_GIVEN if given.get(name)}
-    if seed is None:
-        asked.setdefault("runs", 1)
+    asked.setdefault("runs", 1 if seed is None else DEFAULT_RUNS)
     if given.get("deployer") == "rshell":
         LibraryMissing.unless_found("rshell", "rshell", "--deploy rshell")
     return BenchOptions().but(

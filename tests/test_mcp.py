@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
-from mcp.client.stdio import StdioServerParameters
 
 from tests import patience
 from tests.conftest import Image
@@ -26,6 +24,9 @@ Ask = Callable[..., Coroutine[Any, Any, Any]]
 
 def talk(folder: Path, talking: Ask) -> None:
     """Give `talking` a function that calls a tool. A refusal comes as its line, any other answer as data."""
+    from mcp import Client  # not at the top: it takes a second of each worker
+    from mcp.client.stdio import StdioServerParameters
+
     variables = os.environ | {"PORTBENCH_RUNTIME_DIR": str(folder / "run"), "PORTBENCH_OFFLINE": "1"}
     server = StdioServerParameters(command=sys.executable, args=["-m", "portbench.mcp"], env=variables, cwd=folder)
 

@@ -8,15 +8,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from portbench.clients.libraries import library_files
 from portbench.firmware import catalogue, uf2
+from portbench.firmware.catalogue import Profile
 from portbench.firmware.identify import NATIVE_PROGRAM
 from portbench.results.shipped import shipped
 from portbench.results.storage import RunWriter
+from portbench.runner import options
+from portbench.runner.options import What
+from portbench.workloads import Workload, WorkloadSettings
 from tests import patience
 from tests.boards.desk.forward.conftest import SERVER
 from tests.conftest import Image, libraries_or_skip
@@ -182,6 +187,20 @@ def folder(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs of a row, unless a command says how many. Settings that it leaves out are those of quick runs, but for
+    ping-pong's: on a port of the PC, a program that waits for a message takes a processor's whole time.
+    """
+    monkeypatch.setattr(options, "DEFAULT_RUNS", 2)
+    usual = What.settings_for
+
+    def settings_for(what: What, workload: Workload, profile: Profile) -> WorkloadSettings:
+        return usual(replace(what, quick=workload.name != "ping_pong"), workload, profile)
+
+    monkeypatch.setattr(What, "settings_for", settings_for)
+
+
 def provide(words: list[str], folder: Path, content: Callable[[str], bytes]) -> None:
     """The files of firmware that a command names."""
     for path in (folder / word for word in words if word.endswith((".hex", ".uf2"))):
@@ -256,6 +275,7 @@ def test_a_check_runs_or_says_what_it_lacks(
 @pytest.mark.timeout(1200)  # with images, two boards take 130 s of a PC that does nothing else
 @pytest.mark.engine
 @pytest.mark.slow
+@pytest.mark.usefixtures("brief")
 @pytest.mark.parametrize("line", _of({"run"}))
 def test_a_run_measures(line: str, folder: Path, invoke: Invoke, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without images the native client is measured; a command that names others says where to get each."""
