@@ -29,7 +29,7 @@ _FOUND: Final = re.compile(r"^# (?:possible )?first bad commit: \[(\w+)\]", re.M
 
 
 @dataclass(frozen=True)
-class Step:
+class FirstStep:
     """The first slow image. Several `names`: each may be it, since the images between them could not be made.
 
     `before`: the image before it, or the nearest one that is fast.
@@ -40,7 +40,7 @@ class Step:
     names: Sequence[str]
 
 
-def halves(images: Sequence[Path], is_slow: Callable[[Path], bool]) -> Step:
+def halves(images: Sequence[Path], is_slow: Callable[[Path], bool]) -> FirstStep:
     """Search images of which the first is fast and the last slow."""
     fast, slow = 0, len(images) - 1
     while slow - fast > 1:
@@ -49,7 +49,7 @@ def halves(images: Sequence[Path], is_slow: Callable[[Path], bool]) -> Step:
             slow = middle
         else:
             fast = middle
-    return Step(images[fast], images[slow], [images[slow].name])
+    return FirstStep(images[fast], images[slow], [images[slow].name])
 
 
 class Commits:
@@ -121,7 +121,7 @@ class Commits:
         replace_file(kept, made.read_bytes())
         return kept
 
-    def search(self, good: str, bad: str, is_slow: Callable[[Path], bool]) -> Step:
+    def search(self, good: str, bad: str, is_slow: Callable[[Path], bool]) -> FirstStep:
         """Search as `git bisect` does; a commit whose image cannot be made is skipped. Raises PortbenchError."""
         self._git("bisect", "start", "--no-checkout", bad, good, at=self._tree)
         while not (found := _FOUND.findall(self._git("bisect", "log", at=self._tree))):
@@ -132,7 +132,7 @@ class Commits:
             self._git("bisect", word, commit, at=self._tree, allowed=2)  # 2: only skipped ones are left
         slow = self._git("rev-parse", "refs/bisect/bad", at=self._tree)
         before = self.made(self._commit(f"{slow}^")) if len(found) == 1 else None
-        return Step(before or self.image(good), self.image(slow), [self.title(each) for each in found])
+        return FirstStep(before or self.image(good), self.image(slow), [self.title(each) for each in found])
 
     @cached_property
     def _tree(self) -> Path:

@@ -4,7 +4,7 @@ from portbench.boards.kinds import Kind
 
 KIND = Kind(
     "a labgrid board",
-    "portbench.boards.labgrid.board:LabgridBoard",
+    "portbench.boards.labgrid.labgrid_board:LabgridBoard",
     where=None,
     words=("labgrid:",),
 )

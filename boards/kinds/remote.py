@@ -4,7 +4,7 @@ from portbench.boards.kinds import Kind
 
 KIND = Kind(
     "a board elsewhere",
-    "portbench.boards.remote.board:RemoteBoard",
+    "portbench.boards.remote.remote_board:RemoteBoard",
     where=None,
     words=("rfc2217://", "socket://"),
 )

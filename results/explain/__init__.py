@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from portbench.results.explain.facts import RULES, Facts, Sentence, TwoRows
-from portbench.results.explain.rules import board, flash, floats, network, spi, tls  # noqa: F401  (they register)
+from portbench.results.explain.rules import cores, flash, floats, network, spi, tls  # noqa: F401  (they register)
 from portbench.results.model import Row
 
 __all__ = ["RULES", "Facts", "Sentence", "compared", "explained"]

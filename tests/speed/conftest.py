@@ -1,5 +1,6 @@
 """Figures of speed and memory. `--speed` measures them whole; else each part only shows, quickly, that it works."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -22,6 +23,8 @@ FIGURES: Final = pytest.StashKey[list[dict[str, Any]]]()
 PROFILES: Final = pytest.StashKey[dict[str, dict[str, float]]]()
 MOST_FUNCTIONS: Final = 12
 MISSED: Final = pytest.StashKey[list[str]]()
+WRITING_S: Final = 120
+"""Longest time of perf, for its file and for its report."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -83,7 +86,7 @@ def _shares(recorded: Path) -> dict[str, float]:
     """The functions with most of the CPU time of this process and its children, in percent."""
     shown = ("--stdio", "--no-children", "--call-graph=none", "--fields=overhead,symbol", "--field-separator=\t")
     command = ("perf", "report", "--input", recorded, *shown)
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=WRITING_S).stdout
     shares = Counter[str]()
     for line in said.splitlines():
         if line.strip() and not line.startswith("#"):
@@ -105,6 +108,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
                 yield
             finally:
                 perf.send_signal(signal.SIGINT)
+                with contextlib.ExitStack() as ending:
+                    ending.callback(perf.kill)
+                    perf.wait(WRITING_S)
         item.config.stash[PROFILES][item.nodeid] = _shares(recorded)
         recorded.unlink()
     else:

@@ -13,10 +13,10 @@ from typing import Final
 from portbench.workloads.conversation import Conversation
 from portbench.workloads.mqtt.packets import (
     Connect,
-    Kind,
     MalformedPacket,
     Message,
     Packet,
+    PacketKind,
     Stream,
     matches,
     read_connect,
@@ -155,7 +155,7 @@ class Broker:
 
 
 def _connack(code: int, *, present: bool = False) -> bytes:
-    return written(Kind.CONNACK, bytes([present, code]))
+    return written(PacketKind.CONNACK, bytes([present, code]))
 
 
 class BrokerLink(Conversation):
@@ -219,7 +219,7 @@ class BrokerLink(Conversation):
 
     def _answer(self, packet: Packet) -> bytes:
         if self._session is None:
-            if packet.kind is not Kind.CONNECT:
+            if packet.kind is not PacketKind.CONNECT:
                 raise MalformedPacket(f"the first packet is {packet.kind.name}, not CONNECT")
             return self._connect(packet)
         handle = _HANDLERS.get(packet.kind)
@@ -246,17 +246,17 @@ class BrokerLink(Conversation):
             return self._broker.publish(self, message)
         identifier = packet_id.to_bytes(2, "big")
         if message.qos == 1:
-            return written(Kind.PUBACK, identifier) + self._broker.publish(self, message)
+            return written(PacketKind.PUBACK, identifier) + self._broker.publish(self, message)
         known = packet_id in session.received
         if not known and len(session.received) >= MOST_WAITING:
             raise MalformedPacket(f"{MOST_WAITING} messages of QoS 2 wait for PUBREL already")
         session.received.add(packet_id)
-        return written(Kind.PUBREC, identifier) + (b"" if known else self._broker.publish(self, message))
+        return written(PacketKind.PUBREC, identifier) + (b"" if known else self._broker.publish(self, message))
 
     def _release(self, session: ClientSession, packet: Packet) -> bytes:
         packet_id = read_id(packet)
         session.received.discard(packet_id)
-        return written(Kind.PUBCOMP, packet_id.to_bytes(2, "big"))
+        return written(PacketKind.PUBCOMP, packet_id.to_bytes(2, "big"))
 
     def _acknowledged(self, session: ClientSession, packet: Packet) -> bytes:
         session.waiting.pop(read_id(packet), None)
@@ -274,28 +274,28 @@ class BrokerLink(Conversation):
             for kept in self._broker.retained(each):
                 message = Message(kept.topic, kept.payload, min(least, kept.qos), retain=True)
                 retained += self._broker.deliver(session, message)
-        return written(Kind.SUBACK, packet_id.to_bytes(2, "big") + granted) + retained
+        return written(PacketKind.SUBACK, packet_id.to_bytes(2, "big") + granted) + retained
 
     def _unsubscribe(self, session: ClientSession, packet: Packet) -> bytes:
         packet_id, asked = read_subscribe(packet)
         for each, _ in asked:
             session.filters.pop(each, None)
-        return written(Kind.UNSUBACK, packet_id.to_bytes(2, "big"))
+        return written(PacketKind.UNSUBACK, packet_id.to_bytes(2, "big"))
 
     def _ping(self, session: ClientSession, packet: Packet) -> bytes:
-        return written(Kind.PINGRESP)
+        return written(PacketKind.PINGRESP)
 
     def _disconnect(self, session: ClientSession, packet: Packet) -> bytes:
         self._leave(wills=False)
         return b""
 
 
-_HANDLERS: Final[dict[Kind, Callable[[BrokerLink, ClientSession, Packet], bytes]]] = {
-    Kind.PUBLISH: BrokerLink._publish,
-    Kind.PUBREL: BrokerLink._release,
-    Kind.PUBACK: BrokerLink._acknowledged,
-    Kind.SUBSCRIBE: BrokerLink._subscribe,
-    Kind.UNSUBSCRIBE: BrokerLink._unsubscribe,
-    Kind.PINGREQ: BrokerLink._ping,
-    Kind.DISCONNECT: BrokerLink._disconnect,
+_HANDLERS: Final[dict[PacketKind, Callable[[BrokerLink, ClientSession, Packet], bytes]]] = {
+    PacketKind.PUBLISH: BrokerLink._publish,
+    PacketKind.PUBREL: BrokerLink._release,
+    PacketKind.PUBACK: BrokerLink._acknowledged,
+    PacketKind.SUBSCRIBE: BrokerLink._subscribe,
+    PacketKind.UNSUBSCRIBE: BrokerLink._unsubscribe,
+    PacketKind.PINGREQ: BrokerLink._ping,
+    PacketKind.DISCONNECT: BrokerLink._disconnect,
 }

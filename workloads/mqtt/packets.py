@@ -14,7 +14,7 @@ class MalformedPacket(PortbenchError):
     """Bytes that are not a packet of a client: one line with the reason."""
 
 
-class Kind(IntEnum):
+class PacketKind(IntEnum):
     """2.2.1: the upper four bits of the first byte."""
 
     CONNECT = 1
@@ -33,7 +33,7 @@ class Kind(IntEnum):
     DISCONNECT = 14
 
 
-_FLAGS: Final = {Kind.PUBREL: 2, Kind.SUBSCRIBE: 2, Kind.UNSUBSCRIBE: 2}
+_FLAGS: Final = {PacketKind.PUBREL: 2, PacketKind.SUBSCRIBE: 2, PacketKind.UNSUBSCRIBE: 2}
 """2.2.2: of all other kinds but PUBLISH they are 0."""
 
 
@@ -41,7 +41,7 @@ _FLAGS: Final = {Kind.PUBREL: 2, Kind.SUBSCRIBE: 2, Kind.UNSUBSCRIBE: 2}
 class Packet:
     """A control packet, unread: `flags` are the lower four bits of its first byte, `body` all after the length."""
 
-    kind: Kind
+    kind: PacketKind
     flags: int
     body: bytes
 
@@ -106,10 +106,10 @@ class Stream:
 
 def _packet(first: int, body: bytes) -> Packet:
     number, flags = first >> 4, first & 15
-    if number not in Kind._value2member_map_:
+    if number not in PacketKind._value2member_map_:
         raise MalformedPacket(f"there is no packet of type {number}")
-    kind = Kind(number)
-    if kind is not Kind.PUBLISH and flags != _FLAGS.get(kind, 0):
+    kind = PacketKind(number)
+    if kind is not PacketKind.PUBLISH and flags != _FLAGS.get(kind, 0):
         raise MalformedPacket(f"{kind.name} has the flags {flags}, not {_FLAGS.get(kind, 0)}")
     return Packet(kind, flags, body)
 
@@ -215,7 +215,7 @@ def read_subscribe(packet: Packet) -> tuple[int, list[tuple[bytes, int]]]:
         found = reader.text()
         if not is_filter(found):
             raise MalformedPacket(f"{packet.kind.name} has {found[:24]!r}, which is not a filter")
-        qos = reader.number(1) if packet.kind is Kind.SUBSCRIBE else 0
+        qos = reader.number(1) if packet.kind is PacketKind.SUBSCRIBE else 0
         if qos > 2:
             raise MalformedPacket(f"SUBSCRIBE asks for QoS {qos}")
         filters.append((found, qos))
@@ -242,7 +242,7 @@ def matches(topic: bytes, by: bytes) -> bool:
     return len(names) == len(levels) and all(level in (b"+", name) for name, level in zip(names, levels, strict=True))
 
 
-def written(kind: Kind, body: bytes = b"", flags: int | None = None) -> bytes:
+def written(kind: PacketKind, body: bytes = b"", flags: int | None = None) -> bytes:
     """A packet as bytes; `flags` as its kind has them."""
     if len(body) > _MOST_REMAINING:
         raise ValueError(f"a packet of {len(body)} bytes; use {_MOST_REMAINING} at most")
@@ -259,4 +259,4 @@ def write_publish(message: Message, packet_id: int | None = None, *, again: bool
     identifier = b"" if packet_id is None else packet_id.to_bytes(2, "big")
     flags = again << 3 | message.qos << 1 | message.retain
     topic = len(message.topic).to_bytes(2, "big") + message.topic
-    return written(Kind.PUBLISH, topic + identifier + message.payload, flags)
+    return written(PacketKind.PUBLISH, topic + identifier + message.payload, flags)

@@ -22,7 +22,7 @@ from portbench.results.model import RunFile
 from portbench.runner.cli.building import build_options, choose_layouts, commits
 from portbench.runner.cli.comparing import Undecided, as_share, look_first, measuring_options, print_comparison, verdict
 from portbench.runner.cli.pages import json_text, output_option, write_pages
-from portbench.runner.commits import Step, halves
+from portbench.runner.commits import FirstStep, halves
 from portbench.runner.jobs.run import measure_images
 
 
@@ -103,7 +103,7 @@ class _Judge:
         return compare(self._first, run) if self.slower else compare(run, self._first)
 
 
-def _answer(found: Step, judge: _Judge) -> str:
+def _answer(found: FirstStep, judge: _Judge) -> str:
     what = "slow" if judge.slower else "fast"
     if len(found.names) > 1:
         return "\n".join([f"first {what} one, among those that do not build:", *map(shown, found.names)])

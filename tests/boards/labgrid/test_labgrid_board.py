@@ -13,7 +13,7 @@ import pytest
 
 from portbench.boards import BoardUnavailable, Deadline, Deployment
 from portbench.boards.labgrid import lab as lab_module
-from portbench.boards.labgrid.board import LabgridBoard
+from portbench.boards.labgrid.labgrid_board import LabgridBoard
 from portbench.errors import BoardError
 from portbench.firmware.identify import Uf2File
 from tests import patience

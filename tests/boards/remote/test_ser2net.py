@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from portbench.boards import Deadline, Deployment
-from portbench.boards.remote.board import RemoteBoard
+from portbench.boards.remote.remote_board import RemoteBoard
 from tests.boards.remote.ports import free_port
 from tests.boards.usb.conftest import DEFINITION
 from tests.boards.usb.fake_board import FakeBoard

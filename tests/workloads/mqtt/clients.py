@@ -1,7 +1,7 @@
 """Clients of the broker in a test: the bytes that they send, and a line that keeps what the PC does by itself."""
 
 from portbench.workloads.mqtt.broker import Broker, BrokerLink
-from portbench.workloads.mqtt.packets import Kind, Message, Stream, read_publish, write_publish, written
+from portbench.workloads.mqtt.packets import Message, PacketKind, Stream, read_publish, write_publish, written
 
 
 class Kept:
@@ -25,11 +25,11 @@ def text(data: bytes) -> bytes:
 def connect(client_id: bytes = b"one", *, clean: bool = True, keep_alive_s: int = 0, will: bytes = b"") -> bytes:
     flags = clean << 1 | (4 if will else 0)
     body = b"\0\x04MQTT\x04" + bytes([flags]) + keep_alive_s.to_bytes(2, "big") + text(client_id)
-    return written(Kind.CONNECT, body + (text(will) + text(b"gone") if will else b""))
+    return written(PacketKind.CONNECT, body + (text(will) + text(b"gone") if will else b""))
 
 
 def subscribe(topic: bytes, qos: int = 0, packet_id: int = 1) -> bytes:
-    return written(Kind.SUBSCRIBE, packet_id.to_bytes(2, "big") + text(topic) + bytes([qos]))
+    return written(PacketKind.SUBSCRIBE, packet_id.to_bytes(2, "big") + text(topic) + bytes([qos]))
 
 
 def publish(topic: bytes, payload: bytes, qos: int = 0, packet_id: int = 9, *, retain: bool = False) -> bytes:
@@ -48,9 +48,9 @@ def link(broker: Broker, *said: bytes) -> tuple[BrokerLink, Kept]:
 
 def messages(data: bytes) -> list[tuple[bytes, bytes, int]]:
     """Topic, payload and QoS of the messages in `data`."""
-    found = [read_publish(each)[0] for each in Stream(1 << 20).feed(data) if each.kind is Kind.PUBLISH]
+    found = [read_publish(each)[0] for each in Stream(1 << 20).feed(data) if each.kind is PacketKind.PUBLISH]
     return [(each.topic, each.payload, each.qos) for each in found]
 
 
-def kinds(data: bytes) -> list[Kind]:
+def kinds(data: bytes) -> list[PacketKind]:
     return [each.kind for each in Stream(1 << 20).feed(data)]

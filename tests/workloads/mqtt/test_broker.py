@@ -14,7 +14,7 @@ from portbench.workloads.mqtt.broker import (
     Broker,
     BrokerLink,
 )
-from portbench.workloads.mqtt.packets import Kind, Message, written
+from portbench.workloads.mqtt.packets import Message, PacketKind, written
 from tests.workloads.mqtt.clients import connect, kinds, link, messages, publish, subscribe, text
 
 CONNACK = b"\x20\x02\x00\x00"
@@ -39,7 +39,7 @@ def test_a_client_hears_others_and_no_more_after_unsubscribe() -> None:
     two, _ = link(broker, connect(b"two"))
     assert two.receive(publish(b"a", b"1")) == b""
     assert [(messages(data), after) for data, after in line.sent] == [([(b"a", b"1", 0)], 0.0)]
-    assert one.receive(written(Kind.UNSUBSCRIBE, b"\0\2" + text(b"a"))) == b"\xb0\x02\x00\x02"
+    assert one.receive(written(PacketKind.UNSUBSCRIBE, b"\0\2" + text(b"a"))) == b"\xb0\x02\x00\x02"
     two.receive(publish(b"a", b"2"))
     assert len(line.sent) == 1
 
@@ -117,11 +117,11 @@ def test_a_retained_message_waits_for_its_subscriber_until_it_is_emptied() -> No
     [
         ([publish(b"a", b"")], "the first packet is PUBLISH, not CONNECT"),
         ([connect(), connect()], "no second CONNECT"),
-        ([connect(), written(Kind.PINGRESP)], "no PINGRESP"),
-        ([connect(), written(Kind.SUBSCRIBE, b"\0\1")], "SUBSCRIBE has no filter"),
+        ([connect(), written(PacketKind.PINGRESP)], "no PINGRESP"),
+        ([connect(), written(PacketKind.SUBSCRIBE, b"\0\1")], "SUBSCRIBE has no filter"),
         ([connect(), subscribe(b"a#")], "not a filter"),
         ([connect(), subscribe(b"a", 3)], "asks for QoS 3"),
-        ([connect(), written(Kind.SUBSCRIBE, b"\0\0" + text(b"a") + b"\0")], "identifier 0"),
+        ([connect(), written(PacketKind.SUBSCRIBE, b"\0\0" + text(b"a") + b"\0")], "identifier 0"),
         ([connect(), bytes([0x30, 0xFF, 0xFF, 0x7F])], "is longer than"),
     ],
 )
@@ -199,7 +199,7 @@ def fuzz(packets: int, seed: int) -> int:
     for session in broker._sessions.values():
         assert len(session.waiting) <= MOST_WAITING and len(session.filters) <= MOST_FILTERS
     well, _ = link(broker)
-    assert kinds(well.receive(connect(b"well")))[0] is Kind.CONNACK
+    assert kinds(well.receive(connect(b"well")))[0] is PacketKind.CONNACK
     return disconnected
 
 

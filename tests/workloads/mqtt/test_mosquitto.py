@@ -12,7 +12,7 @@ import pytest
 from portbench.boards import Deadline
 from portbench.server.tcp import WorkloadServer
 from portbench.workloads import workload
-from portbench.workloads.mqtt.packets import Kind, Stream, written
+from portbench.workloads.mqtt.packets import PacketKind, Stream, written
 from tests import patience
 from tests.workloads.mqtt.clients import connect, publish, subscribe, text
 
@@ -87,7 +87,7 @@ def mosquitto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         running.terminate()
 
 
-def answers(port: int, said: bytes) -> list[tuple[Kind, int, bytes]]:
+def answers(port: int, said: bytes) -> list[tuple[PacketKind, int, bytes]]:
     """The packets that a broker sends until it closes, by kind: the order of PUBACK and PUBLISH is its own."""
     with socket.create_connection(("127.0.0.1", port), LIMIT_S) as client:
         client.sendall(said)
@@ -97,7 +97,7 @@ def answers(port: int, said: bytes) -> list[tuple[Kind, int, bytes]]:
     return sorted((each.kind, each.flags, each.body) for each in Stream(1 << 20).feed(came))
 
 
-BYE = written(Kind.DISCONNECT)
+BYE = written(PacketKind.DISCONNECT)
 SCRIPTS = {
     "echoes": [
         connect(),
@@ -112,7 +112,7 @@ SCRIPTS = {
         connect(),
         subscribe(b"a"),
         b"\xc0\x00",
-        written(Kind.UNSUBSCRIBE, b"\0\2" + text(b"a")),
+        written(PacketKind.UNSUBSCRIBE, b"\0\2" + text(b"a")),
         publish(b"a", b"x"),
     ],
     "retained": [
@@ -149,4 +149,4 @@ def test_mosquitto_drops_the_same(said: bytes, server: WorkloadServer, mosquitto
     """Without DISCONNECT, each broker has a reason to close."""
     for port in (server.port, mosquitto):
         with contextlib.suppress(ConnectionResetError):
-            assert all(kind is Kind.CONNACK for kind, _, _ in answers(port, said))
+            assert all(kind is PacketKind.CONNACK for kind, _, _ in answers(port, said))

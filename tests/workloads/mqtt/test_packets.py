@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portbench.workloads.mqtt.packets import (
-    Kind,
     MalformedPacket,
     Message,
     Packet,
+    PacketKind,
     Stream,
     is_filter,
     matches,
@@ -53,7 +53,7 @@ def test_any_bytes_are_packets_or_one_line(data: bytes) -> None:
 
 @pytest.mark.parametrize("length", [0, 1, 127, 128, 16_383, 16_384])
 def test_lengths_take_one_to_three_bytes(length: int) -> None:
-    (packet,) = Stream(20_000).feed(written(Kind.PUBLISH, b"x" * length))
+    (packet,) = Stream(20_000).feed(written(PacketKind.PUBLISH, b"x" * length))
     assert len(packet.body) == length
 
 
@@ -88,14 +88,14 @@ def test_a_stream_that_is_none(data: bytes, says: str) -> None:
 )
 def test_a_message_that_is_none(flags: int, body: bytes, says: str) -> None:
     with pytest.raises(MalformedPacket, match=says):
-        read_publish(Packet(Kind.PUBLISH, flags, body))
+        read_publish(Packet(PacketKind.PUBLISH, flags, body))
 
 
 FULL = b"\0\x04MQTT\x04\xee\0\x3c\0\x03abc\0\x01w\0\x02hi\0\x01u\0\x01p"
 
 
 def test_connect_has_a_will() -> None:
-    asked = read_connect(Packet(Kind.CONNECT, 0, FULL))
+    asked = read_connect(Packet(PacketKind.CONNECT, 0, FULL))
     assert (asked.level, asked.client_id, asked.clean, asked.keep_alive_s) == (4, b"abc", True, 60)
     assert asked.will == Message(b"w", b"hi", 1, retain=True)
 
@@ -114,7 +114,7 @@ def test_connect_has_a_will() -> None:
 )
 def test_a_connect_that_is_none(body: bytes, says: str) -> None:
     with pytest.raises(MalformedPacket, match=says):
-        read_connect(Packet(Kind.CONNECT, 0, body))
+        read_connect(Packet(PacketKind.CONNECT, 0, body))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.labgrid.lab import Lab
-from portbench.boards.remote.board import RemoteBoard
+from portbench.boards.remote.remote_board import RemoteBoard
 from portbench.boards.timing import Deadline
 from portbench.boards.usb.flash import ENTER
 from portbench.boards.usb.port import PortLost
