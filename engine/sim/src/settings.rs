@@ -27,9 +27,9 @@ macro_rules! with {
 pub struct SettingError {
     /// The setting's name: `spi_speed`.
     pub setting: String,
-    /// What is wrong with it: `= 40`. It may be empty.
+    /// The fault: `= 40`. It may be empty.
     pub problem: String,
-    /// What to do: `use 1 to 16`.
+    /// The remedy: `use 1 to 16`.
     pub mend: String,
 }
 

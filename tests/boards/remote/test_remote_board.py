@@ -13,7 +13,7 @@ import pytest
 import serial
 
 from portbench.boards import BoardUnavailable, ConsoleLost, Deadline, Deployment, kinds
-from portbench.boards.remote import board as remote_board
+from portbench.boards.remote import remote_board
 from portbench.boards.remote.remote_board import RemoteBoard
 from portbench.boards.remote.serial_server import Protocol, SerialServer
 from portbench.boards.usb.port import SerialWire, remote_port
