@@ -211,7 +211,7 @@ impl BoardConfig {
     /// let config = BoardConfig::from_settings(rom, json!({"mcu": "RP2350", "turnaround_us": 100}))?;
     /// assert_eq!((config.mcu.name, config.lan.turnaround_ps), ("RP2350", 100_000_000));
     /// let wrong = BoardConfig::from_settings(Vec::new(), json!({"turnaround": 100})).unwrap_err();
-    /// assert_eq!(wrong.to_string(), "the board has no setting \"turnaround\"");
+    /// assert_eq!(wrong.to_string(), "the board has no setting \"turnaround\": remove it");
     /// # Ok::<(), sim::SettingError>(())
     /// ```
     pub fn from_settings(bootrom: Vec<u8>, settings: Value) -> Result<Self, SettingError> {

@@ -193,7 +193,7 @@ mod tests {
         let rom = rom();
         let make = |settings: Value| json!(["new", 0, settings, false, rom.len()]);
         for (settings, why) in [
-            (json!({ "bridges": [] }), "the board has no setting \"bridges\""),
+            (json!({ "bridges": [] }), "the board has no setting \"bridges\": remove it"),
             (json!({ "seed": "one" }), "seed: invalid type: string \"one\", expected u64"),
             (json!({ "attached": ["a device"] }), "attached: devices in Python are not available here; leave them out"),
         ] {
