@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portbench.boards import BoardDefinition, board_definition, board_of_machine
+from portbench.boards import BoardDefinition, board_definition, board_of_machine, definition
 from portbench.errors import OptionError
 from portbench.firmware import catalogue, uf2
 from portbench.firmware.catalogue import Family
@@ -39,6 +39,15 @@ def test_a_board_that_the_file_contradicts_is_refused(image: Path) -> None:
     with pytest.raises(OptionError) as error:
         plan(BenchOptions().but(runtimes=(str(image),), board=W5500))
     assert str(error.value) == f"{image}: says W5100S_EVB_PICO, not W5500_EVB_PICO; choose W5100S_EVB_PICO"
+
+
+def test_a_file_is_for_a_board_of_the_users_that_calls_itself_alike(
+    image: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = replace(W5100S, id="MY_PICO")
+    known = {**definition.known_boards(), "MY_PICO": own}
+    monkeypatch.setattr(definition, "known_boards", lambda: known)
+    assert {row.board for row in plan(BenchOptions().but(runtimes=(str(image),), board=own))} == {own}
 
 
 def test_a_file_that_names_no_board_is_for_the_one_asked_for(tmp_path: Path) -> None:
