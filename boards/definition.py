@@ -326,11 +326,14 @@ def board_definition(name: str) -> BoardDefinition:
     raise UnknownName(unknown("board", name, names, names))
 
 
-def board_of_machine(machine: str) -> BoardDefinition | None:
-    """The board that calls itself `machine` (`W5500-EVB-Pico with RP2040`); None where no definition says so."""
+def board_of_machine(machine: str, wanted: BoardDefinition | None = None) -> BoardDefinition | None:
+    """The board that calls itself `machine` (`W5500-EVB-Pico with RP2040`); None where no definition says so. If
+    several do, such as a Pico and one with a chip of the user's beside it, `wanted` if it is among them.
+    """
     if not (name := without_spaces(machine.partition(" with ")[0])):
         return None
-    return next((each for each in known_boards().values() if without_spaces(each.machine) == name), None)
+    alike = [each for each in known_boards().values() if without_spaces(each.machine) == name]
+    return wanted if wanted in alike else next(iter(alike), None)
 
 
 def boards_taking(families: Collection[int]) -> list[BoardDefinition]:

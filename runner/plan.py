@@ -420,9 +420,7 @@ def _entry_of_file(path: Path, what: What) -> FirmwareEntry:
     try:
         image = Uf2File.read(path)
         machine = image.identity.machine
-        says = board_of_machine(machine) if machine else None
-        if says is not None and what.board is not None and what.board.machine == says.machine:
-            says = what.board  # a known board, with something of the user's around it
+        says = board_of_machine(machine, what.board) if machine else None
         board = says or what.board or _usual_board(image)
         if (image.content is None) != (board.avr is not None):
             like = next(each for each in known_boards().values() if (each.avr is None) != (image.content is None))

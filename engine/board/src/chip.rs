@@ -1,8 +1,9 @@
 //! The chips available for boards.
 
-use crate::config::unknown;
 use sim::snapshot::{self, Torn};
 use sim::{Device, EthernetChip, EthernetStats, Lanes, Ps, SettingError, SpiDevice, SpiFrame};
+
+use crate::config::unknown;
 
 /// Modelled radio chips.
 pub const RADIOS: &[&str] = &[cyw43::Cyw43439::NAME];

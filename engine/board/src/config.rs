@@ -212,10 +212,8 @@ impl BoardConfig {
     pub fn check(&self) -> Result<(), SettingError> {
         let (mcu, bytes, rom, speed) = (self.mcu, self.flash_size, self.bootrom.len(), self.spi_speed);
         let (least, most) = mcu.flash_bytes;
-        if !bytes.is_power_of_two() || !(least..=most).contains(&bytes) {
-            let mend = format!("use a power of two from {least} to {most}");
-            return Err(SettingError::new("flash_bytes", format!("= {bytes}"), mend));
-        }
+        let fits = bytes.is_power_of_two() && (least..=most).contains(&bytes);
+        SettingError::unless(fits, "flash_bytes", bytes, format_args!("use a power of two from {least} to {most}"))?;
         if rom != mcu.boot_rom.bytes {
             let (name, needs) = (mcu.name, mcu.boot_rom.bytes);
             return Err(SettingError::new(

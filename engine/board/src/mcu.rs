@@ -1,8 +1,9 @@
 //! The modelled microcontrollers. No other file of this crate names one.
 
+use sim::SettingError;
+
 use crate::config::unknown;
 use crate::wiring::Wiring;
-use sim::SettingError;
 
 pub use avr::{ATMEGA1284P_FACTS as ATMEGA1284P, ATMEGA2560_FACTS as ATMEGA2560};
 pub(crate) use chip::mcu::Halt;

@@ -173,8 +173,9 @@ impl LanConfig {
         )?;
         let bytes = self.tcp_buffer_bytes;
         SettingError::unless((1460..=1 << 20).contains(&bytes), "tcp_buffer_bytes", bytes, "use 1460 to 1048576")?;
-        let mss = self.peer_mss.unwrap_or(536);
-        SettingError::unless((536..=1460).contains(&mss), "peer_mss", mss, "use 536 to 1460")?;
+        if let Some(mss) = self.peer_mss {
+            SettingError::unless((536..=1460).contains(&mss), "peer_mss", mss, "use 536 to 1460")?;
+        }
         for (name, port) in [("tcp_echo_port", self.tcp_echo_port), ("udp_echo_port", self.udp_echo_port)] {
             SettingError::unless(port != Some(0), name, 0, "use 1 to 65535")?;
         }
