@@ -1,5 +1,6 @@
 """The console server serves one client after the other."""
 
+import contextlib
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -48,7 +49,10 @@ def test_listens_on_this_pc_only_unless_asked(boards: Boards, protocol: Protocol
 def test_no_client_keeps_the_next_from_the_board(boards: Boards, said: list[bytes]) -> None:
     fake = boards()
     with SerialServer(lambda: fake.devices()[0]) as server:
-        with socket.create_connection((server.host, server.port), timeout=5) as client:
+        with (
+            contextlib.suppress(ConnectionError),  # the server may end the connection after the first bad bytes
+            socket.create_connection((server.host, server.port), timeout=5) as client,
+        ):
             for data in said:
                 client.sendall(data)
         assert answers(server)
