@@ -44,13 +44,18 @@ pub struct Bench {
 
 impl Default for Bench {
     fn default() -> Self {
-        let mut core = Core::new(0, [Event(0), Event(1)], 0);
-        core.state = State::Running;
-        Self { core, mem: Memory::new(&[], 1 << 16), bus: Empty::new(3) }
+        Self::with_rom(&[])
     }
 }
 
 impl Bench {
+    /// Returns a bench with this content of the ROM.
+    pub fn with_rom(rom: &[u8]) -> Self {
+        let mut core = Core::new(0, [Event(0), Event(1)], 0);
+        core.state = State::Running;
+        Self { core, mem: Memory::new(rom, 1 << 16), bus: Empty::new(3) }
+    }
+
     /// Starts a program in privileged thread mode, with the FPU on. `registers`: R0 to R12, SP, LR, PC; then `apsr`,
     /// `fpscr` and S0 to S31.
     pub fn start(&mut self, registers: [u32; 16], apsr: u32, fpscr: u32, singles: [u32; 32], vtor: u32) {

@@ -147,7 +147,7 @@ impl Core {
     }
 
     /// Returns the most urgent exception, if it may be taken now.
-    fn takeable(&self) -> Option<(u32, usize)> {
+    pub(crate) fn takeable(&self) -> Option<(u32, usize)> {
         if !self.ppb.anything_pending() {
             return None;
         }

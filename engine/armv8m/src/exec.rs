@@ -124,6 +124,8 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
         // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
         let counted = if LOOK { bus.counted() } else { 0 };
+        let keeps_rules = self.ppb.translated == Some(true) && self.secure && self.privileged();
+        let translated = !LOOK || counted == 0 && keeps_rules;
         // The granule of the last fetch that was permitted.
         let mut permitted = u32::MAX;
         // Accesses must be looked at from now on.
@@ -193,6 +195,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                 && let Err(cause) = self.permit(bus, Access::Fetch, pc, self.privileged())
             {
                 sync!();
+                executed = 0;
                 if self.enter_secure(mem, bus) {
                     return Exit::Region;
                 }
@@ -266,7 +269,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                     if from!(BUS) || pc.wrapping_sub(start) >= size {
                         leave!(Exit::Region);
                     }
-                    if !LOOK && mem.translated.wants(base + (pc.wrapping_sub(start) >> 1) as usize) {
+                    if translated && mem.translated.wants(base + (pc.wrapping_sub(start) >> 1) as usize) {
                         leave!(Exit::Region);
                     }
                     continue;

@@ -119,7 +119,8 @@ impl Random {
 /// Returns a bench with a random program.
 fn bench(seed: u64) -> Bench {
     let random = &mut Random(SplitMix64::new(seed));
-    let mut bench = Bench::default();
+    let rom = Random(SplitMix64::new(seed | 1 << 42)).code();
+    let mut bench = Bench::with_rom(&rom);
     let handlers: [&[u16]; 3] = [
         // Goes on behind the instruction at fault.
         &[0x9806, 0x3002, 0x9006, 0x4770],
@@ -145,7 +146,11 @@ fn bench(seed: u64) -> Bench {
     let mut registers = [0; 16];
     registers.iter_mut().for_each(|register| *register = random.value());
     registers[13] = STACK - 0x100;
-    let start = if seed & 1 == 0 { CODE } else { FLASH };
+    let start = match seed % 16 {
+        8 => 0,
+        even if even & 1 == 0 => CODE,
+        _ => FLASH,
+    };
     registers[15] = start + 2 * random.below(16);
     bench.start(registers, random.next() & 0xf80f_0000, 0, [0x3f80_0000; 32], VECTORS);
     bench.core.ppb.enabled = 0xf;
@@ -155,17 +160,33 @@ fn bench(seed: u64) -> Bench {
     if seed % 16 == 1 {
         xip.configure(false, false);
     }
+    if seed % 4 == 2 {
+        guard(&mut bench, &mut Random(SplitMix64::new(seed | 1 << 41)));
+    }
     if seed % 8 == 3 {
         bench.core.limits[0][0] = STACK - 0x180;
     }
     bench
 }
 
+/// Turns the MPU on, with one to three regions.
+fn guard(bench: &mut Bench, random: &mut Random) {
+    let mpu = &mut bench.core.ppb.banks[0].mpu;
+    for number in 0..=random.below(3) {
+        let start = [DATA, CODE, STACK - 0x100, FLASH, 0x4000_0000][random.below(5) as usize] + 32 * random.below(32);
+        mpu.write(8, number);
+        mpu.write(0xc, start | random.below(8));
+        mpu.write(0x10, (start + 32 * random.below(4)) | 1);
+    }
+    // Enabled, mostly with all other addresses for privileged code.
+    mpu.write(4, 1 | random.below(2) << 1 | if random.below(8) > 0 { 4 } else { 0 });
+}
+
 /// Returns all that a program can notice, and what decides its time.
 fn state(bench: &Bench) -> String {
     let core = &bench.core;
     format!(
-        "{:x?} apsr {:x} it {:x} pc {:x} cycle {} late {:x} word {:x} ipsr {} {:?} primask {:?} \n{:x?}\n executed {} {} \
+        "{:x?} apsr {:x} it {:x} pc {:x} cycle {} late {:x} word {:x} ipsr {} {:?} primask {:?} \n{:x?}\n executed {} {} {} \
          xip {} {} {}\n stacks {:x?} pending {:?}",
         core.regs,
         core.apsr(),
@@ -173,13 +194,15 @@ fn state(bench: &Bench) -> String {
         core.pc,
         core.cycles,
         core.late,
-        core.fetch_word,
+        // That of SRAM and ROM is known only where each access is looked at, and takes no time.
+        if (FLASH..VECTORS).contains(&core.pc) { core.fetch_word } else { 0 },
         core.ipsr,
         core.state,
         core.primask,
         core.fpu,
         core.instructions,
         core.flash_instructions,
+        core.rom_instructions,
         bench.mem.xip.accesses,
         bench.mem.xip.misses,
         bench.mem.xip.stalled,
@@ -245,7 +268,11 @@ fn explain(seed: u64, slices: &[(u64, u64)]) -> ! {
             .map(|at| {
                 let at = plain.core.pc.wrapping_add(2 * at);
                 let offset = (at & 0xffff) as usize;
-                if at >= VECTORS { plain.mem.ram_u16(offset) } else { plain.mem.flash_u16(offset) }
+                match at {
+                    VECTORS.. => plain.mem.ram_u16(offset),
+                    FLASH.. => plain.mem.flash_u16(offset),
+                    _ => plain.mem.rom_u16(offset),
+                }
             })
             .collect();
         if !pair.run(cycles, 0) {

@@ -1,5 +1,6 @@
 //! The memory protection unit of one security state: eight regions (Armv8-M ARM, PMSAv8).
 
+use cpu::memory::Guard;
 use sim::Snapshot;
 
 const REGIONS: usize = 8;
@@ -33,6 +34,26 @@ impl Mpu {
     #[inline]
     pub(crate) fn enabled(&self) -> bool {
         self.ctrl & ENABLE != 0
+    }
+
+    /// Returns what privileged code may not write or execute. `None`: it may not even read somewhere, since it has no other
+    /// addresses than those of the regions, or they overlap.
+    pub(crate) fn rules(&self) -> Option<Vec<Guard>> {
+        if !self.enabled() {
+            return Some(Vec::new());
+        }
+        let enabled = self.regions.iter().filter(|region| region.rlar & 1 != 0);
+        let mut rules: Vec<Guard> = enabled
+            .map(|Region { rbar, rlar }| Guard {
+                addresses: rbar & !31..=rlar | 31,
+                read_only: rbar & 4 != 0,
+                never_executed: rbar & 1 != 0,
+            })
+            .filter(|rule| !rule.addresses.is_empty())
+            .collect();
+        rules.sort_by_key(|rule| *rule.addresses.start());
+        let overlap = rules.windows(2).any(|pair| pair[0].addresses.end() >= pair[1].addresses.start());
+        (self.ctrl & PRIVDEFENA != 0 && !overlap).then_some(rules)
     }
 
     /// Returns the only region that holds `address`; `Err`: several do, which is a fault.

@@ -120,6 +120,9 @@ pub struct Ppb {
     /// Cycle at which the counter was 0.
     counted_from: u64,
     seen_pending: (u64, [u32; 2]),
+    /// Whether translated code keeps the rules of SAU and MPU; `None`: that is not known since they changed.
+    #[snapshot(skip)]
+    pub(crate) translated: Option<bool>,
 }
 
 impl Ppb {
@@ -563,8 +566,14 @@ impl Ppb {
             0xd38 => self.bfar = value,
             0xd88 => self.banks[own].cpacr = value & 0x00f0_ffff,
             0xd8c if own == 0 => self.nsacr = value & 0xcff,
-            0xd90..=0xdcf => self.banks[own].mpu.write(register - 0xd90, value),
-            0xdd0..=0xdeb if own == 0 => self.sau.write(register - 0xdd0, value),
+            0xd90..=0xdcf => {
+                self.banks[own].mpu.write(register - 0xd90, value);
+                self.translated = None;
+            }
+            0xdd0..=0xdeb if own == 0 => {
+                self.sau.write(register - 0xdd0, value);
+                self.translated = None;
+            }
             0xf00 => self.pending |= 1_u64.checked_shl(value & 0x1ff).unwrap_or(0) & visible,
             0xf34 => self.fpccr[own] = self.fpccr[own] & !fpccr::WRITABLE | value & fpccr::WRITABLE,
             0xf38 => self.banks[own].fpcar = value & !7,

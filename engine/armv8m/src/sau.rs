@@ -36,6 +36,11 @@ impl Sau {
         *self.open.start() <= last && first <= *self.open.end() && !self.open.is_empty()
     }
 
+    /// Returns addresses outside of which all are Secure.
+    pub(crate) fn opened(&self) -> RangeInclusive<u32> {
+        self.open.clone()
+    }
+
     fn find_open(&self) -> RangeInclusive<u32> {
         match self.ctrl & (ENABLE | ALLNS) {
             0 => NOWHERE,

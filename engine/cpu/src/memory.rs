@@ -1,6 +1,7 @@
 //! ROM, SRAM and the flash array, with the predecoded instructions of each.
 
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 
 use bytemuck::{Zeroable, zeroed_vec};
 use chip::mcu::Contents;
@@ -9,7 +10,7 @@ use sim::snapshot::{self, Torn, save_bytes, saved_bytes};
 use w25q::Array;
 
 use crate::architecture::{Architecture, Translations};
-use crate::map::Map;
+use crate::map::{Map, Region};
 
 /// RAM is checked for self-modification in granules of `1 << CODE_GRANULE_BITS` bytes.
 pub const CODE_GRANULE_BITS: usize = 5;
@@ -29,6 +30,8 @@ pub struct Memory<M, A: Architecture> {
     code: Vec<bool>,
     /// Pages of the window that contain predecoded or translated ones, a bit for each.
     decoded: Vec<u64>,
+    /// What the cores may not do, by core.
+    guards: [Vec<Guard>; 2],
     /// Addresses of SRAM that exclusive loads have reserved, by core: the bus fabric's global monitor.
     reserved: [Option<u32>; 2],
     /// The XIP cache.
@@ -38,6 +41,17 @@ pub struct Memory<M, A: Architecture> {
     /// Number of programs and erases of the flash array, by which a caller detects changes.
     pub flash_generation: u64,
     map: PhantomData<M>,
+}
+
+/// Addresses with rules of a core's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The addresses.
+    pub addresses: RangeInclusive<u32>,
+    /// The core may not write there.
+    pub read_only: bool,
+    /// It may not execute code there.
+    pub never_executed: bool,
 }
 
 /// Bytes of a page of flash, the unit in which its addresses are translated.
@@ -114,6 +128,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             ops: zeroed_vec(M::FLASH_OPS + flash_size / 2 + 1),
             code: vec![false; (M::SRAM.bytes as usize >> CODE_GRANULE_BITS) + 1],
             decoded: vec![0; flash_size / PAGE / 64 + 1],
+            guards: Default::default(),
             reserved: [None; 2],
             xip: XipCache::default(),
             translated: A::Translated::new::<M>(flash_size),
@@ -131,6 +146,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
             ops: zeroed_vec(self.ops.len()),
             code: vec![false; self.code.len()],
             decoded: vec![0; self.decoded.len()],
+            guards: Default::default(),
             reserved: [None; 2],
             translated,
             rom: self.rom,
@@ -569,6 +585,36 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         }
     }
 
+    /// Prepares translated code for the rules of `core`. It leaves writes to read-only addresses to the engine, as those
+    /// to code, and code that must not be executed is not translated.
+    pub fn guard(&mut self, core: usize, guards: Vec<Guard>) {
+        if self.guards[core] == guards {
+            return;
+        }
+        self.guards[core] = guards;
+        for Guard { addresses, read_only, never_executed } in &self.guards[core] {
+            let within = |region: Region| {
+                let offset = |address: u32| (address.max(region.base) - region.base).min(region.bytes - 1) as usize;
+                let meets = region.contains(*addresses.start()) || addresses.contains(&region.base);
+                meets.then(|| offset(*addresses.start())..=offset(*addresses.end()))
+            };
+            if *read_only && let Some(offsets) = within(M::SRAM) {
+                let [first, last] = [offsets.start(), offsets.end()].map(|offset| offset >> CODE_GRANULE_BITS);
+                self.code[first..=last].fill(true);
+            }
+            for (region, slots) in [(M::SRAM, M::SRAM_OPS), (M::ROM, M::ROM_OPS)] {
+                if *never_executed && let Some(offsets) = within(region) {
+                    (offsets.start() / 2..=offsets.end() / 2).for_each(|slot| self.translated.forget(slots + slot));
+                }
+            }
+        }
+    }
+
+    /// Returns whether a core must not execute the code at `pc`.
+    pub fn is_barred(&self, pc: u32) -> bool {
+        self.guards.iter().flatten().any(|guard| guard.never_executed && guard.addresses.contains(&pc))
+    }
+
     #[cold]
     fn forget_ram(&mut self, offset: usize) {
         for reserved in &mut self.reserved {
@@ -590,13 +636,19 @@ impl<M: Map, A: Architecture> Memory<M, A> {
     /// Ends the checks of writes to a granule of RAM that contains no predecoded instruction any more.
     fn unmark(&mut self, granule: usize) {
         let reserves = |address: u32| (address.wrapping_sub(M::SRAM.base) as usize) >> CODE_GRANULE_BITS == granule;
+        let start = M::SRAM.base + (granule << CODE_GRANULE_BITS) as u32;
+        let end = start + (1 << CODE_GRANULE_BITS);
+        let guards = |Guard { addresses, read_only, .. }: &Guard| {
+            *read_only && *addresses.start() < end && *addresses.end() >= start
+        };
         let slots = (1 << CODE_GRANULE_BITS) / 2;
         let first = M::SRAM_OPS + granule * slots;
         // A 32-bit instruction may start just before.
         let decoded = &self.ops[first.saturating_sub(1).max(M::SRAM_OPS)..(first + slots).min(M::SCRATCH_OP)];
         self.code[granule] = decoded.iter().any(|&op| op != A::Op::zeroed())
             || self.translated.reaches(first..first + slots)
-            || self.reserved.into_iter().flatten().any(reserves);
+            || self.reserved.into_iter().flatten().any(reserves)
+            || self.guards.iter().flatten().any(guards);
     }
 
     /// Records that the instruction at `offset` of RAM is predecoded.

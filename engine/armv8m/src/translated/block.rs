@@ -207,9 +207,10 @@ impl<M: Map> Translation<'_, '_, M> {
 fn op_of<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Op> {
     let (half, next) = part.halfwords(mem, pc);
     let op = mistaken(decode(half, next), mem);
-    // The ROM may have parts that others than Secure code may enter.
-    let inside = part.source != source::ROM && part.contains(pc) && part.contains(pc + op.bytes() - 1);
-    (inside && translatable(op)).then_some(op)
+    let last = pc + op.bytes() - 1;
+    let inside = part.contains(pc) && part.contains(last);
+    let barred = part.source != source::FLASH && (mem.is_barred(pc) || mem.is_barred(last));
+    (inside && !barred && translatable(op)).then_some(op)
 }
 
 /// Returns what the instruction at `pc` does with flags and registers, if a block goes on after it, outside IT blocks.

@@ -6,9 +6,11 @@ mod instructions;
 mod mistakes;
 
 use std::mem::offset_of;
+use std::ops::RangeInclusive;
 
 use chip::PROBED;
 use cpu::Left;
+use cpu::memory::Guard;
 use dynasmrt::{DynasmApi, dynasm};
 use jit::mistakes::Mistake;
 use jit::routines::Assembler;
@@ -19,6 +21,7 @@ use crate::bus::Bus;
 use crate::core::{Core, NO_WORD, PPB};
 use crate::decode::{FLAGS_SHIFT, Kind, SECOND_HALF, decode, flag};
 use crate::fault::Cause;
+use crate::mpu::Access;
 use crate::{Map, Memory, Region, V8m};
 
 const LAYOUT: Layout = Layout {
@@ -150,7 +153,7 @@ impl Guest for Core {
 
     #[inline(always)]
     fn interrupted<M: Map>(&self) -> bool {
-        self.ppb.anything_pending() || self.guarded::<M>()
+        self.takeable().is_some() || self.guarded()
     }
 
     fn count(&mut self, [ram, flash, rom]: [u64; 3]) {
@@ -211,6 +214,13 @@ impl<B: Bus> Accesses<V8m, B> for Core {
         address: u32,
         value: u32,
     ) -> Result<(), Cause> {
+        if self.guards_data() {
+            // Only a write is refused: [`Core::guarded`].
+            if let Err(cause) = self.permit(bus, Access::Write, address, self.privileged()) {
+                self.cycles -= 1;
+                return Err(cause);
+            }
+        }
         self.store_slow(mem, bus, address, value, SIZE)?;
         if PPB.contains(&address) {
             // It may have set up SAU or MPU.
@@ -230,7 +240,7 @@ impl<B: Bus> Accesses<V8m, B> for Core {
             op = mem.predecode(self.pc, decode).ok_or(Cause::UndefinedInstruction)?;
         }
         self.execute_rare(mem, bus, op)?;
-        if self.guards_code(B::Map::SRAM.base, B::Map::SRAM.bytes) {
+        if self.guarded() {
             mem.translated.leave();
         }
         if op.flags & flag::TO_SP != 0 {
@@ -245,17 +255,50 @@ impl Core {
     /// for the PC.
     #[inline(always)]
     pub(crate) fn run_translated<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Option<Left> {
-        if self.guarded::<B::Map>() || bus.counted() != 0 {
+        if self.ppb.translated.is_none() {
+            self.keep_rules(mem);
+        }
+        if self.guarded() || bus.counted() != 0 {
             return None;
         }
         jit::run::<V8m, B>(self, mem, bus, limit)
     }
 
-    /// Returns whether SAU or MPU may refuse accesses of translated code.
+    /// Prepares translated code for the rules of SAU and MPU.
+    #[cold]
+    fn keep_rules<M: Map>(&mut self, mem: &mut Memory<M>) {
+        let meets = |addresses: &RangeInclusive<u32>, region: Region| {
+            region.contains(*addresses.start()) || addresses.contains(&region.base)
+        };
+        let sau = &self.ppb.sau;
+        let opened = |region: Region| sau.opens(region.base, region.base + (region.bytes - 1));
+        // Neither is looked up there.
+        let kept = |rules: &Vec<Guard>| {
+            !(opened(M::SRAM) || opened(M::FLASH))
+                && rules.iter().all(|Guard { addresses, read_only, never_executed }| {
+                    !(*never_executed && meets(addresses, M::FLASH) || *read_only && meets(addresses, M::IO_PORT))
+                })
+        };
+        let rules = self.ppb.banks[0].mpu.rules().filter(kept);
+        self.ppb.translated = Some(rules.is_some());
+        let mut rules = rules.unwrap_or_default();
+        if opened(M::ROM) {
+            rules.push(Guard { addresses: sau.opened(), read_only: false, never_executed: true });
+        }
+        if mem.translated.makes(Mistake::ReadOnlyWritten) {
+            rules.iter_mut().for_each(|rule| rule.read_only = false);
+        }
+        if mem.translated.makes(Mistake::NeverExecuted) {
+            rules.iter_mut().for_each(|rule| rule.never_executed = false);
+        }
+        mem.guard(self.index, rules);
+    }
+
+    /// Returns whether SAU or MPU may refuse accesses of translated code that it does not leave to the engine.
     #[inline(always)]
-    fn guarded<M: Map>(&self) -> bool {
-        let opened = |region: Region| self.ppb.sau.opens(region.base, region.base + (region.bytes - 1));
-        self.guards_data() || opened(M::SRAM) || opened(M::FLASH)
+    fn guarded(&self) -> bool {
+        let unprivileged = || self.ppb.banks[0].mpu.enabled() && !self.privileged();
+        !self.secure || self.ppb.translated != Some(true) || unprivileged()
     }
 }
 

@@ -215,6 +215,10 @@ mistakes! {
     ItForgotten,
     /// The path of an IT block whose condition does not hold takes no time.
     SkippedFree,
+    /// The MPU refuses no write of a block.
+    ReadOnlyWritten,
+    /// Code that the MPU forbids is translated.
+    NeverExecuted,
     ;
     /// Those of lowering to the code of AArch64 or WebAssembly.
     OF_LOWERING:

@@ -29,6 +29,7 @@ fn chip(code: &[(u32, &[u16])], start: u32, translated: bool) -> Chip {
     let core = &mut chip.cores[0];
     (core.pc, core.state, core.regs[13]) = (start, State::Running, 0x2000_1000);
     (core.regs[0], core.regs[1]) = (0, 0);
+    chip.cores[1].state = State::Held;
     // No block is in reset, and QMI has the flash's chip select.
     set(&mut chip, RESETS_CLEAR, u32::MAX);
     set(&mut chip, SS_CTRL, 0);
