@@ -75,10 +75,12 @@ pub trait Batches {
     /// Runs the passes that are over in this cycle, before something may observe or disturb the batch.
     #[inline]
     fn run_batch(&mut self) {
-        if self.batched().is_some() {
-            let sys = self.involved().sys;
+        if let Some(index) = self.batched() {
+            let Involved { sys, pio, .. } = self.involved();
             let until = cycle_by(sys, sys.now());
-            self.catch_up(until);
+            // The action after those that are unseen is an event, which comes in its order.
+            let last = pio[index].unseen_before().map_or(until, |due| due - 1);
+            self.catch_up(until.min(last));
         }
     }
 
@@ -88,7 +90,12 @@ pub trait Batches {
     fn run_batch_before_read(&mut self, address: u32) {
         let Some(index) = self.batched() else { return };
         if Self::pins_at(address) == Use::Pio {
-            let is_unseen = self.involved().pio[index].is_unseen();
+            let pio = &self.involved().pio[index];
+            let is_unseen = pio.unseen_before().is_some();
+            let is_own = (address - Self::PIO0) >> 20 == index as u32;
+            if is_own && is_unseen && pio.polled(address & 0xffc).is_some() {
+                return;
+            }
             if !is_unseen && (!Pio::is_read_by_batch(address & 0xffc) || self.is_fifo_of_batch(index, address)) {
                 self.move_words_by_now();
             } else {

@@ -187,10 +187,14 @@ impl Pio {
     /// Handles changed levels at the input buffers (`sys.pins.input`).
     pub fn input_changed(&mut self, sys: &mut Sys) {
         let levels = (sys.pins.input() >> self.base) as u32;
-        if levels == self.shared.inputs.levels() {
+        let changed = levels ^ self.shared.inputs.levels();
+        if changed == 0 {
             return;
         }
         self.shared.inputs.change(sys.now(), levels);
+        if changed & self.looks == 0 && self.machines.iter().all(|machine| machine.state.forced.is_none()) {
+            return;
+        }
         let mut affected = false;
         for machine in &mut self.machines {
             if !machine.state.waits_for_input() && !machine.ahead.is_some_and(|ahead| ahead.read_inputs) {
@@ -336,6 +340,17 @@ impl Pio {
         (register == offset::TXF0 + 4 * index || register == offset::RXF0 + 4 * index)
             && cycle_now(sys) < batch.end()
             && self.machines[batch.machine].has_words()
+    }
+
+    /// Returns what `register` reads up to a write or an event. `None`: it does not tell the state of the FIFOs, or a batch
+    /// changes them.
+    pub fn polled(&self, register: u32) -> Option<u32> {
+        let value = match register {
+            offset::FSTAT => self.fstat(),
+            offset::FLEVEL => self.flevel(),
+            _ => return None,
+        };
+        self.batch.is_none().then_some(value)
     }
 
     /// Returns whether a read of `register` observes the effects of a batch, or changes its inputs.

@@ -113,5 +113,5 @@ macro_rules! tests {
     };
 }
 
-tests!(rp2040, 85_779);
-tests!(rp2350, 89_848);
+tests!(rp2040, 85_784);
+tests!(rp2350, 89_851);

@@ -32,6 +32,8 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
     const IO_BANK0: u32;
     /// Addresses of the SPIs.
     const SPI: [u32; 2];
+    /// The RESETS bits of the PIO blocks.
+    const PIO_RESETS: &[u32];
     /// Address of the timer that clocks read, and the index of its tick.
     const TIMER: (u32, usize);
     /// Event and interrupt of the timer that wakes dormant oscillators.
@@ -107,6 +109,9 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
     ) -> Result<bool, BusFault> {
         Ok(false)
     }
+
+    /// Returns what a register of a part outside the table reads, and the cycle up to which it does, if programs poll it.
+    fn polled(&self, address: u32) -> Option<(u32, u64)>;
 
     /// Returns the timer with the register at `address`, and the RESETS bit that holds it in reset.
     fn timer(&self, address: u32) -> Option<(&Timer, u32)>;
@@ -515,10 +520,21 @@ impl<F: Fabric> Bus<F> {
             // Transfers are events.
             DMA => Some(u64::MAX),
             block => {
-                let spi = F::SPI.iter().position(|&spi| spi == block)?;
-                self.blocks.spi[spi].polled_until(&self.sys, address)
+                let spi = F::SPI.iter().position(|&spi| spi == block);
+                let polled = || self.polled(address).map(|(_, until)| until);
+                spi.map_or_else(polled, |spi| self.blocks.spi[spi].polled_until(&self.sys, address))
             }
         }
+    }
+
+    /// Returns what such a register reads, too, if it belongs to a PIO block or to the flash's controller.
+    fn polled(&self, address: u32) -> Option<(u32, u64)> {
+        if F::pins_at(address) != Use::Pio {
+            return self.own.polled(address);
+        }
+        let index = (address - PIO0) as usize >> 20;
+        let held = self.sys.held_in_reset & F::PIO_RESETS[index] != 0;
+        self.blocks.pio[index].polled(address & 0xffc).filter(|_| !held).map(|value| (value, u64::MAX))
     }
 
     /// Takes the next event for a core that waits, if it is a step of a transfer that leaves flash and its cache alone.
@@ -604,14 +620,19 @@ impl<F: Fabric, K: Kind<F>> cpu::Bus<K> for Bus<F> {
     }
 
     fn peek_at(&self, core: usize, address: u32, cycle: u64) -> Option<(u32, Option<u32>)> {
-        let Some((timer, reset)) = self.own.timer(address) else {
+        if self.port(address).is_some() {
             return cpu::Bus::<K>::peek(self, core, address).map(|value| (value, None));
-        };
-        if self.sys.held_in_reset & reset != 0 || self.sys.trace.wants(kind::REGISTERS) {
+        }
+        if self.sys.trace.wants(kind::REGISTERS) {
             return None;
         }
-        let value = timer.peek(&self.sys, address & 0xffc, self.sys.clock.ps_at(cycle))?;
-        Some((value, Some(F::Map::REGISTERS.read_waits)))
+        let value = match self.own.timer(address) {
+            Some((_, reset)) if self.sys.held_in_reset & reset != 0 => None,
+            Some((timer, _)) => timer.peek(&self.sys, address & 0xffc, self.sys.clock.ps_at(cycle)),
+            None => self.polled(address).filter(|&(_, until)| cycle < until).map(|(value, _)| value),
+        };
+        let waits = if F::Map::REGISTERS.contains(address) { F::Map::REGISTERS.read_waits } else { 0 };
+        value.map(|value| (value, Some(waits)))
     }
 
     #[inline]

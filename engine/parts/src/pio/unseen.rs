@@ -62,9 +62,9 @@ impl Changes {
 }
 
 impl Pio {
-    /// Returns whether actions before the block's event are deferred.
-    pub(crate) fn is_unseen(&self) -> bool {
-        self.unseen.deferred.is_some()
+    /// Returns the cycle of the block's event, if actions before it are deferred.
+    pub(crate) fn unseen_before(&self) -> Option<u64> {
+        self.unseen.deferred.as_ref().map(|_| self.due)
     }
 
     /// Defers the next actions if some do nothing but change levels of pins that are not `observed`. Returns whether

@@ -61,9 +61,14 @@ impl Fabric for Own {
     const ROSC_NOMINAL_HZ: u64 = 6_500_000;
     const IO_BANK0: u32 = map::IO_BANK0;
     const SPI: [u32; 2] = [map::SPI0, map::SPI1];
+    const PIO_RESETS: &[u32] = &[bit::PIO0, bit::PIO0 << 1];
     const TIMER: (u32, usize) = (map::TIMER, wires::TIMER.tick);
     const ALARM: (Event, u32) = (event::RTC, irq::RTC);
     const WORLD: Event = event::WORLD;
+
+    fn polled(&self, address: u32) -> Option<(u32, u64)> {
+        (address >> 24 == 0x18).then(|| self.ssi.polled(address & 0xffc))?
+    }
 
     fn timer(&self, address: u32) -> Option<(&Timer, u32)> {
         (address & Self::BLOCK == map::TIMER).then_some((&self.timer, bit::TIMER))

@@ -250,9 +250,14 @@ impl Fabric for Own {
     const ROSC_NOMINAL_HZ: u64 = 11_000_000;
     const IO_BANK0: u32 = map::IO_BANK0;
     const SPI: [u32; 2] = [map::SPI0, map::SPI1];
+    const PIO_RESETS: &[u32] = &[resets::bit::PIO0, resets::bit::PIO0 << 1, resets::bit::PIO0 << 2];
     const TIMER: (u32, usize) = (map::TIMER0, tick::TIMER0);
     const ALARM: (Event, u32) = (event::POWMAN, irq::POWMAN_TIMER);
     const WORLD: Event = event::WORLD;
+
+    fn polled(&self, address: u32) -> Option<(u32, u64)> {
+        (0x400d_0000..0x400d_8000).contains(&address).then(|| self.qmi.polled(address & 0xffc))?
+    }
 
     fn timer(&self, address: u32) -> Option<(&Timer, u32)> {
         match address & Self::BLOCK {

@@ -523,7 +523,13 @@ impl Ssi {
 
     // Status, interrupts, DREQs
 
-    fn status(&mut self) -> u32 {
+    /// Returns what the register at `offset` reads, and the cycle up to which it does, unless a write or an event comes
+    /// before. `None`: it is not the status.
+    pub(crate) fn polled(&self, offset: u32) -> Option<(u32, u64)> {
+        (offset == reg::SR).then(|| (self.status(), self.frame.map_or(u64::MAX, |(_, end)| end)))
+    }
+
+    fn status(&self) -> u32 {
         let mut value = 0;
         if self.frame.is_some() || (!self.tx.is_empty() && self.ser != 0 && self.baudr != 0) {
             value |= sr::BUSY;

@@ -338,6 +338,12 @@ impl Qmi {
         self.second.as_mut().map_or(io, |second| second.chip.clock(io))
     }
 
+    /// Returns what the register at `offset` reads, and the cycle up to which it does, unless a write or an event comes
+    /// before. `None`: it is not the status.
+    pub(crate) fn polled(&self, offset: u32) -> Option<(u32, u64)> {
+        (offset == reg::DIRECT_CSR).then(|| (self.status(), self.frame.map_or(u64::MAX, |(_, end)| end)))
+    }
+
     fn busy(&self) -> bool {
         self.frame.is_some() || !self.tx.is_empty()
     }

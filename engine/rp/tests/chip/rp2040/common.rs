@@ -52,10 +52,10 @@ pub mod asm {
     pub fn cmp(rn: u16, imm: u16) -> u16 {
         0x2800 | (rn << 8) | imm
     }
-    pub fn ldr(rt: u16, rn: u16, offset: u16) -> u16 {
+    pub const fn ldr(rt: u16, rn: u16, offset: u16) -> u16 {
         0x6800 | ((offset / 4) << 6) | (rn << 3) | rt
     }
-    pub fn str(rt: u16, rn: u16, offset: u16) -> u16 {
+    pub const fn str(rt: u16, rn: u16, offset: u16) -> u16 {
         0x6000 | ((offset / 4) << 6) | (rn << 3) | rt
     }
     pub fn bx(rm: u16) -> u16 {

@@ -7,6 +7,7 @@ mod waiting;
 
 use crate::rp2040::common::{CODE, Random, Rig, SIO, STACK, asm};
 use chip::mcu::Mcu;
+use chip::trace::kind;
 use chip::{Peripheral, Write};
 use jit::mistakes::Mistake;
 use program::{Program, program};
@@ -166,18 +167,25 @@ fn a_core_reads_what_the_other_has_stored_by_then() {
     }
 }
 
-/// A loop that reads registers of SIO and the timer, and after some passes does anything with FIFO, spin lock, divider
-/// and latched time.
-fn sio_loop(random: &mut Random) -> Vec<u16> {
+/// The timer, the flash's controller and a PIO block: registers that programs poll, and others.
+const POLLED: [(u32, [u16; 5], [u16; 2]); 3] = [
+    (TIMER, [0x24, 0x28, 0x28, 0x08, 0x30], [asm::ldr(3, 4, 0x0c), asm::ldr(3, 4, 0x0c)]),
+    (0x1800_0000, [0x28, 0x28, 0x28, 0x20, 0x24], [asm::str(1, 4, 0x60), asm::ldr(3, 4, 0x60)]),
+    (0x5020_0000, [0x04, 0x04, 0x04, 0x0c, 0x08], [asm::str(1, 4, 0x10), asm::str(1, 4, 0x10)]),
+];
+
+/// A loop that reads registers of SIO and one of [`POLLED`], and after some passes does anything with FIFO, spin lock,
+/// divider, latched time, and words for flash or PIO.
+fn sio_loop(random: &mut Random, (_, polled, polled_acts): &(u32, [u16; 5], [u16; 2])) -> Vec<u16> {
     let reads = [0x00, 0x10, 0x50, 0x50, 0x50, 0x5c, 0x60, 0x68, 0x74].map(|offset| asm::ldr(0, 5, offset));
-    let times = [0x24, 0x28, 0x28, 0x08, 0x30].map(|offset| asm::ldr(0, 4, offset));
-    let reads = [&reads[..], &times].concat();
+    let polled = polled.map(|offset| asm::ldr(0, 4, offset));
+    let reads = [&reads[..], &polled].concat();
     // R6: a spin lock. LSLS R2, R0, #16; ADDS R1, R1, R0; EORS R1, R2; LSRS R3, R1, #3.
     let others = [asm::ldr(2, 6, 0), asm::NOP, 0x0402, 0x1809, 0x4051, 0x08cb, asm::adds(2, 1)];
     let [pop, quotient, ready] = [0x58, 0x70, 0x78].map(|offset| asm::ldr(3, 5, offset));
     let [push, dividend, divisor] = [0x54, 0x60, 0x64].map(|offset| asm::str(1, 5, offset));
-    let latched = asm::ldr(3, 4, 0x0c);
-    let acts = [pop, pop, latched, quotient, ready, push, push, dividend, divisor, asm::str(1, 6, 0), asm::SEV];
+    let acts = [pop, pop, quotient, ready, push, push, dividend, divisor, asm::str(1, 6, 0), asm::SEV];
+    let acts = [&acts[..], polled_acts].concat();
     let mut pick = |from: &[u16]| from[random.below(from.len() as u32) as usize];
     let mut code = vec![asm::movs(7, pick(&[1, 3, 30, 200]))];
     for _ in 0..pick(&[1, 2, 5]) {
@@ -191,10 +199,12 @@ fn sio_loop(random: &mut Random) -> Vec<u16> {
 }
 
 #[test]
-fn two_cores_read_the_same_of_sio_when_translated() {
+fn two_cores_read_the_same_registers_when_translated() {
     let random = &mut Random(0x510);
-    for number in 0..150 {
-        let loops = [sio_loop(random), sio_loop(random)];
+    for number in 0..300 {
+        let polled = &POLLED[number % 3];
+        let loops = [(); 2].map(|()| sio_loop(random, polled));
+        let [pull, clock, baud] = [12, 3, 20].map(|most| 1 + random.below(most));
         let mut rigs = [false, true].map(|translated| {
             let mut rig = Rig::new(&loops[0]);
             rig.program(CODE + 0x400, &loops[1]);
@@ -203,12 +213,29 @@ fn two_cores_read_the_same_of_sio_when_translated() {
             rig.poke(0x4000_f000, u32::MAX);
             rig.poke(0x4005_802c, 0x200 | 2);
             for core in &mut rig.chip.cores {
-                (core.regs[4], core.regs[5], core.regs[6]) = (TIMER, SIO, SIO + 0x100);
+                (core.regs[4], core.regs[5], core.regs[6]) = (polled.0, SIO, SIO + 0x100);
             }
+            // The flash's controller sends bytes: SSIENR, CTRLR0, BAUDR, SER, SSIENR.
+            for (register, value) in [(0x08, 0), (0x00, 7 << 16), (0x14, 2 * baud), (0x10, 1), (0x08, 1)] {
+                rig.poke(0x1800_0000 + register, value);
+            }
+            // OUT PINS, 1 and NOP; SET PINS, 1 and SET PINS, 0.
+            let program = [0x6001, 0xa142, 0xe101, 0xe000].into_iter().zip((0x48..).step_by(4));
+            program.for_each(|(instruction, at)| rig.poke(0x5020_0000 + at, instruction));
+            for (machine, first) in [(0, 0), (0x18, 2)] {
+                // CLKDIV, EXECCTRL, SHIFTCTRL, ADDR, INSTR, PINCTRL.
+                let (wrap, pins) = ((first + 1) << 12 | first << 7, 1 << 20 | 1 << 26 | 8 << 5);
+                let settings = [clock << 16 | 1 << 14, wrap, pull << 25 | 1 << 17, 0, first, pins];
+                let registers = settings.into_iter().zip((0x5020_00c8 + machine..).step_by(4));
+                registers.for_each(|(value, at)| rig.poke(at, value));
+            }
+            rig.poke(0x5020_0000, 3);
             if translated {
                 rig.chip.translate_at_once();
             } else {
                 rig.chip.interpret_only();
+                // No action of PIO is deferred.
+                rig.chip.start_trace(kind::PINS, 0);
             }
             rig
         });

@@ -1,6 +1,7 @@
 //! Both cores in random loops, translated and interpreted: one that runs ahead of the other changes nothing.
 
-use chip::mcu::Mcu;
+use chip::mcu::{Mcu, RunEnd};
+use chip::trace::kind;
 use rp::rp2350::cpu::Master;
 use rp::rp2350::cpu::core::State;
 use rp::rp2350::world::Nothing;
@@ -15,6 +16,8 @@ const DATA: u32 = 0x2004_0000;
 const STACK: u32 = 0x2006_0000;
 const SIO: u32 = 0xd000_0000;
 const TIMER0: u32 = 0x400b_0000;
+const QMI: u32 = 0x400d_0000;
+const PIO0: u32 = 0x5020_0000;
 
 struct Random(SplitMix64);
 
@@ -27,12 +30,12 @@ impl Random {
         self.0.below(u64::from(end)) as u32
     }
 
-    /// Appends an instruction that changes R0 to R3, memory around R4 and R5, or registers of SIO at R6, or that reads a
-    /// timer at R8.
+    /// Appends an instruction that changes R0 to R3, memory around R4 and R5, or registers of SIO at R6, of PIO0 at R9 or
+    /// QMI at R10, or that reads a timer at R8 or their status.
     fn instruction(&mut self, code: &mut Vec<u16>) {
         let half = self.next() as u16;
         let (low, base) = (half & 0x1b, 4 + self.below(2) as u16);
-        match self.below(17) {
+        match self.below(21) {
             0..=3 => code.push(0x1800 | half & 0x6db),
             4 => code.push(0x4000 | half & 0x3c0 | low),
             // Loads and stores of all sizes, by a constant.
@@ -55,6 +58,17 @@ impl Random {
                 0xf8d8,
                 (half & 3) << 12 | [0x24, 0x28, 0x28, 0x0c, 0x08, 0x40, 0x04][self.below(7) as usize],
             ]),
+            // FSTAT, FLEVEL, FDEBUG and RXF1; TXF0; QMI's TX, RX and CSR.
+            17 => {
+                let at = [0x04, 0x04, 0x04, 0x0c, 0x08, 0x24][self.below(6) as usize];
+                code.extend([0xf8d9, (half & 3) << 12 | at]);
+            }
+            20 => code.extend([0xf8c9, (half & 3) << 12 | 0x10]),
+            18 => code.extend(match half >> 6 & 3 {
+                0 => [0xf8ca, (half & 3) << 12 | 0x04],
+                1 => [0xf8da, (half & 3) << 12 | 0x08],
+                _ => [0xf8da, (half & 3) << 12],
+            }),
             14 => code.extend([0xf8c6, (half & 3) << 12 | [0x010, 0x054, 0x104, 0x180, 0x18c][self.below(5) as usize]]),
             _ => code.extend([0xeb00 | half & 3, half & 0x70f3 | (half & 3) << 8]),
         }
@@ -80,14 +94,37 @@ impl Random {
     }
 }
 
+impl Random {
+    /// Returns writes to the registers of a PIO block: a state machine shifts words to a pin, another toggles one.
+    fn pio(&mut self) -> Vec<(u32, u32)> {
+        let delay = |random: &mut Self| random.below(4) << 8;
+        let program = [0x6001 | delay(self), 0xa042 | delay(self), 0xe001 | delay(self), 0xe000 | delay(self)];
+        let mut writes: Vec<(u32, u32)> = (0..).step_by(4).map(|at| 0x48 + at).zip(program).collect();
+        for (machine, first) in [(0, 0), (0x18, 2)] {
+            let threshold = (1 + self.below(12)) << 25;
+            writes.extend([
+                (0xc8 + machine, (1 + self.below(3)) << 16 | self.below(3) << 14),
+                (0xcc + machine, (first + 1) << 12 | first << 7),
+                (0xd0 + machine, threshold | 1 << 17),
+                (0xdc + machine, 1 << 20 | 1 << 26 | self.below(8) | (8 + self.below(8)) << 5),
+                (0xd8 + machine, first),
+            ]);
+        }
+        writes.push((0, self.below(4)));
+        writes
+    }
+}
+
 fn chip(seed: u64, translated: bool) -> Chip {
     let random = &mut Random(SplitMix64::new(seed));
     let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
     let mut chip = <Chip>::new(&config, Nothing);
     let shared = random.below(3) == 0;
+    let mut in_flash = false;
     for core in 0..2 {
         let code = random.code();
         let at = if random.below(3) == 0 { FLASH } else { CODE } + 0x800 * core;
+        in_flash |= at < CODE;
         if at >= CODE {
             assert!(chip.mem.poke(at, &code));
         } else {
@@ -99,11 +136,20 @@ fn chip(seed: u64, translated: bool) -> Chip {
         (core.pc, core.state, core.cycles) = (at, State::Running, 100 + u64::from(random.below(3)));
         (core.regs[4], core.regs[5], core.regs[13]) = (DATA + own, DATA + 0x40 + own, STACK);
         (core.regs[6], core.regs[7], core.regs[8]) = (SIO, 1 + random.below(60), TIMER0);
+        (core.regs[9], core.regs[10]) = (PIO0, QMI);
         (0..4).for_each(|register| core.regs[register] = random.next());
     }
     // RESETS, and in TICKS the timer's, which comes every few cycles.
     for (address, value) in [(0x4002_0000, 0), (0x4010_801c, 1 + random.below(5)), (0x4010_8018, 1)] {
         chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4).expect("a register");
+    }
+    for (register, value) in random.pio() {
+        chip.bus.write(&mut chip.mem, Master::Core(0), PIO0 + register, value, 4).expect("a register");
+    }
+    if !in_flash {
+        // Direct mode, in which flash is not to be read.
+        let csr = 1 | (1 + random.below(12)) << 22;
+        chip.bus.write(&mut chip.mem, Master::Core(0), QMI, csr, 4).expect("a register");
     }
     let xip = &mut chip.mem.xip;
     (xip.offline, xip.whole_lines, xip.miss_cycles, xip.uncached_cycles) = (false, true, 12, 17);
@@ -111,6 +157,11 @@ fn chip(seed: u64, translated: bool) -> Chip {
         chip.mem.translate_at_once();
     } else {
         chip.mem.interpret_only();
+        let both = chip.bus.read(&mut chip.mem, Master::Core(0), PIO0, 4) == Ok(3);
+        if both {
+            // No action of theirs is deferred.
+            chip.start_trace(kind::PINS, 0);
+        }
     }
     chip
 }
@@ -137,11 +188,14 @@ pub(crate) fn alike(
     let mut states = String::new();
     for (slice, slice_ps) in slices_ps.enumerate() {
         let until = chips[0].now() + slice_ps;
-        chips.iter_mut().for_each(|chip| _ = chip.run_until(until));
+        let ends = chips.each_mut().map(|chip| chip.run_until(until));
         let [plain, translated] = chips.each_mut().map(&state);
         assert!(plain == translated, "seed {seed}, slice {slice}\n{plain}\n{translated}");
         assert!(chips[0].mem.ram() == chips[1].mem.ram(), "seed {seed}, slice {slice}");
         states += &plain;
+        if let [RunEnd::Unmodelled(_), _] = ends {
+            break;
+        }
     }
     let [interpreted, _] = chips;
     (interpreted, states)
