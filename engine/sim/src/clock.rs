@@ -15,12 +15,19 @@ pub struct Clock {
     base_cycle: u64,
     base_ps: Ps,
     base_numerator: u64,
+    /// 2^64 / `hz`, rounded down, for a division in a few cycles; 0 in a restored clock whose base has not moved yet.
+    #[snapshot(skip)]
+    reciprocal: u64,
+}
+
+fn reciprocal(hz: u64) -> u64 {
+    u64::MAX.checked_div(hz).unwrap_or_default()
 }
 
 impl Clock {
     /// Returns a clock of `hz` whose cycle 0 is at simulated time 0.
     pub fn new(hz: u64) -> Self {
-        Self { hz, base_cycle: 0, base_ps: 0, base_numerator: 0 }
+        Self { hz, base_cycle: 0, base_ps: 0, base_numerator: 0, reciprocal: reciprocal(hz) }
     }
 
     /// Returns the frequency.
@@ -28,18 +35,33 @@ impl Clock {
         self.hz
     }
 
+    #[inline]
     fn split(&self, cycle: u64) -> (Ps, u64) {
         let Some(delta) = cycle.checked_sub(self.base_cycle) else {
             return self.split_back(cycle);
         };
         if delta < FAST_CYCLES {
             let n = delta * PS_PER_S + self.base_numerator;
-            (self.base_ps + n / self.hz, n % self.hz)
+            if self.reciprocal == 0 {
+                return (self.base_ps + n / self.hz, n % self.hz);
+            }
+            // At most two less.
+            let mut ps = ((u128::from(n) * u128::from(self.reciprocal)) >> 64) as u64;
+            let mut rest = n - ps * self.hz;
+            while rest >= self.hz {
+                (ps, rest) = (ps + 1, rest - self.hz);
+            }
+            (self.base_ps + ps, rest)
         } else {
-            let n = u128::from(delta) * u128::from(PS_PER_S) + u128::from(self.base_numerator);
-            let hz = u128::from(self.hz);
-            (self.base_ps + (n / hz) as u64, (n % hz) as u64)
+            self.split_far(delta)
         }
+    }
+
+    #[cold]
+    fn split_far(&self, delta: u64) -> (Ps, u64) {
+        let n = u128::from(delta) * u128::from(PS_PER_S) + u128::from(self.base_numerator);
+        let hz = u128::from(self.hz);
+        (self.base_ps + (n / hz) as u64, (n % hz) as u64)
     }
 
     /// Returns the time of a cycle before the base. A peripheral that catches up lazily may ask for one.
@@ -52,6 +74,7 @@ impl Clock {
     }
 
     /// Time at which `cycle` begins.
+    #[inline]
     pub fn ps_at(&self, cycle: u64) -> Ps {
         self.split(cycle).0
     }
@@ -76,6 +99,7 @@ impl Clock {
         self.base_cycle = cycle;
         self.base_ps = ps;
         self.base_numerator = numerator;
+        self.reciprocal = reciprocal(self.hz);
     }
 
     /// Moves `cycle`, and all later ones, to the time `ps`: the clock stood still before it.
@@ -89,6 +113,7 @@ impl Clock {
         // The fraction of a picosecond is carried over in the new denominator.
         self.base_numerator = (u128::from(self.base_numerator) * u128::from(hz) / u128::from(self.hz)) as u64;
         self.hz = hz;
+        self.reciprocal = reciprocal(hz);
     }
 }
 
@@ -110,6 +135,21 @@ mod tests {
             let early = clock.ps_at(1_000_004);
             clock.rebase(2_000_000);
             assert_eq!(clock.ps_at(1_000_004), early, "a cycle before the base");
+        }
+    }
+
+    #[test]
+    fn a_conversion_is_a_division() {
+        let random = &mut crate::SplitMix64::new(1);
+        for _ in 0..100_000 {
+            let hz = 1 + random.below(300_000_000);
+            let mut clock = Clock { base_numerator: random.below(hz), ..Clock::new(hz) };
+            let cycle = random.below(FAST_CYCLES + 10);
+            let n = u128::from(cycle) * u128::from(PS_PER_S) + u128::from(clock.base_numerator);
+            let expected = ((n / u128::from(hz)) as u64, (n % u128::from(hz)) as u64);
+            assert_eq!(clock.split(cycle), expected, "{hz} {cycle}");
+            clock.reciprocal = 0;
+            assert_eq!(clock.split(cycle), expected, "{hz} {cycle}, restored");
         }
     }
 

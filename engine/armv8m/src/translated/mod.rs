@@ -170,6 +170,7 @@ impl Guest for Core {
         self.limits[bank][process]
     }
 
+    #[inline]
     fn state(&self) -> [u32; STATE] {
         let mut state = [0; STATE];
         state[..16].copy_from_slice(&self.regs);

@@ -50,10 +50,8 @@ fn instructions(counts: u64) -> u64 {
 /// What a loop that waits had when it read a register.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Seen {
-    pub(super) start: u32,
-    pc: u32,
-    address: u32,
-    value: u32,
+    /// The start of the loop, the PC, the address and the value.
+    pub(super) place: [u32; 4],
     registers: [u32; STATE],
     cycles: u64,
     executed: [u64; 3],
@@ -301,35 +299,32 @@ called! {
         let mem = unsafe { &mut *context.mem.cast::<Memory<B::Map, A>>() };
         let pass = std::mem::take(&mut context.pass);
         let Memory { translated: Translated { seen: before, mistakes, .. }, xip, .. } = mem;
-        let seen = Seen {
-            start: context.polling,
-            pc: core.pc(),
-            address,
-            value,
-            registers: core.state(),
-            cycles: start,
-            executed: context.executed,
-            fetched: context.fetched,
-            misses: xip.misses,
-        };
-        let before = std::mem::replace(before, seen);
-        let more = |source: usize| seen.executed[source].wrapping_sub(before.executed[source]);
+        let more = |source: usize| context.executed[source].wrapping_sub(before.executed[source]);
         let executed: [u64; 3] = std::array::from_fn(more);
+        let fetched = context.fetched.wrapping_sub(before.fetched);
+        let cycles = start.wrapping_sub(before.cycles);
         // With fewer or more instructions it was not one pass from there to here.
         let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(instructions(more) as u32));
-        let one_pass = pass == [seen.start, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];
+        let one_pass = pass == [context.polling, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];
+        let place = [context.polling, core.pc(), address, value];
+        let registers = core.state();
+        let misses = xip.misses;
         let same = one_pass
-            && (before.start, before.pc, before.address) == (seen.start, seen.pc, seen.address)
-            && before.value == value
-            && before.registers == seen.registers
+            && before.place == place
+            && before.registers == registers
             // The next pass may take less time than one with a miss.
-            && before.misses == seen.misses;
+            && before.misses == misses;
+        (before.place, before.cycles, before.misses) = (place, start, misses);
+        (before.executed, before.fetched) = (context.executed, context.fetched);
+        if !same {
+            before.registers = registers;
+        }
         if !same || context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
             return value;
         }
         let (anything, past) = (mistakes.makes(Mistake::WaitForAnything), mistakes.makes(Mistake::WaitPastLimit));
         let (core_index, accessed, generation) = (core.index(), bus.sys().cycle, mem.translated.generation());
-        let (cycles, began) = (start - before.cycles, start - u64::from(context.spent));
+        let began = start - u64::from(context.spent);
         let mut passes = 0;
         while let Some(until) = bus.steady_until(core_index, address).or(anything.then_some(u64::MAX)) {
             // The next event may have been put off since this turn began.
@@ -342,7 +337,7 @@ called! {
                 break;
             }
             let same = mem.translated.generation() == generation
-                && mem.xip.misses == seen.misses
+                && mem.xip.misses == misses
                 && bus.read(mem, Master::Core(core_index), address, SIZE) == Ok(value);
             if !bus.sys_mut().goes_on(context.limit) || !same {
                 break;
@@ -353,7 +348,7 @@ called! {
         for (count, more) in context.executed.iter_mut().zip(executed) {
             *count = count.wrapping_add(passes * more);
         }
-        context.fetched = context.fetched.wrapping_add(passes * seen.fetched.wrapping_sub(before.fetched));
+        context.fetched = context.fetched.wrapping_add(passes * fetched);
         value
     }
 }

@@ -697,7 +697,7 @@ where
     let code = blocks.buffer.start();
     let limit = limit.min(core.cycles() + RUN);
     let mut function = blocks.buffer.function(&blocks.routines, entry);
-    mem.translated.seen.start = 0;
+    mem.translated.seen.place = [0; 4];
     let (core, mem, bus) = (&raw mut *core, &raw mut *mem, &raw mut *bus);
     // SAFETY: all three are borrowed exclusively while this function runs, and used only through these pointers
     // until the block exits. `function` is in the buffer, assembled for this ABI, and so is `entry`. Its code is not
