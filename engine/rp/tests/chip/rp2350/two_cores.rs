@@ -14,6 +14,8 @@ const CODE: u32 = 0x2000_1000;
 const FLASH: u32 = 0x1000_0000;
 const DATA: u32 = 0x2004_0000;
 const STACK: u32 = 0x2006_0000;
+const VECTORS: u32 = 0x2000_2000;
+const HANDLER: u32 = 0x2000_2200;
 const SIO: u32 = 0xd000_0000;
 const TIMER0: u32 = 0x400b_0000;
 const QMI: u32 = 0x400d_0000;
@@ -63,10 +65,11 @@ impl Random {
                 let at = [0x04, 0x04, 0x04, 0x0c, 0x08, 0x24][self.below(6) as usize];
                 code.extend([0xf8d9, (half & 3) << 12 | at]);
             }
+            19 => code.extend([0xf8da, (half & 3) << 12]),
             20 => code.extend([0xf8c9, (half & 3) << 12 | 0x10]),
             18 => code.extend(match half >> 6 & 3 {
                 0 => [0xf8ca, (half & 3) << 12 | 0x04],
-                1 => [0xf8da, (half & 3) << 12 | 0x08],
+                1 | 2 => [0xf8da, (half & 3) << 12 | 0x08],
                 _ => [0xf8da, (half & 3) << 12],
             }),
             14 => code.extend([0xf8c6, (half & 3) << 12 | [0x010, 0x054, 0x104, 0x180, 0x18c][self.below(5) as usize]]),
@@ -136,11 +139,21 @@ fn chip(seed: u64, translated: bool) -> Chip {
         (core.pc, core.state, core.cycles) = (at, State::Running, 100 + u64::from(random.below(3)));
         (core.regs[4], core.regs[5], core.regs[13]) = (DATA + own, DATA + 0x40 + own, STACK);
         (core.regs[6], core.regs[7], core.regs[8]) = (SIO, 1 + random.below(60), TIMER0);
-        (core.regs[9], core.regs[10]) = (PIO0, QMI);
+        (core.regs[9], core.regs[10]) = (PIO0, DATA);
         (0..4).for_each(|register| core.regs[register] = random.next());
     }
-    // RESETS, and in TICKS the timer's, which comes every few cycles.
-    for (address, value) in [(0x4002_0000, 0), (0x4010_801c, 1 + random.below(5)), (0x4010_8018, 1)] {
+    // MOVS R1, #1; STR R1, [R8, #INTR]; LDR R1, [R8, #TIMERAWL]; ADDS R1, #9; STR R1, [R8, #ALARM0]; BX LR.
+    let handler = [0x2101_u16, 0xf8c8, 0x103c, 0xf8d8, 0x1028, 0x3109, 0xf8c8, 0x1010, 0x4770];
+    assert!(chip.mem.poke(HANDLER, &handler.iter().flat_map(|half| half.to_le_bytes()).collect::<Vec<_>>()));
+    assert!(chip.mem.poke(VECTORS + 4 * 16, &(HANDLER | 1).to_le_bytes()));
+    for core in &mut chip.cores {
+        (core.ppb.banks[0].vtor, core.ppb.enabled) = (VECTORS, u64::from(random.below(2)));
+        core.primask[0] = random.below(3) == 0;
+    }
+    // RESETS, and in TICKS the timer's, which comes every few cycles; its alarm.
+    let ticks = 1 + random.below(5);
+    let alarm = [(TIMER0 + 0x40, 1), (TIMER0 + 0x10, 5)];
+    for (address, value) in [(0x4002_0000, 0), (0x4010_801c, ticks), (0x4010_8018, 1)].into_iter().chain(alarm) {
         chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4).expect("a register");
     }
     for (register, value) in random.pio() {
@@ -148,6 +161,7 @@ fn chip(seed: u64, translated: bool) -> Chip {
     }
     if !in_flash {
         // Direct mode, in which flash is not to be read.
+        chip.cores.iter_mut().for_each(|core| core.regs[10] = QMI);
         let csr = 1 | (1 + random.below(12)) << 22;
         chip.bus.write(&mut chip.mem, Master::Core(0), QMI, csr, 4).expect("a register");
     }
