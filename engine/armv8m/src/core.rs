@@ -292,6 +292,13 @@ impl Core {
         !self.secure || self.ppb.banks[self.bank()].mpu.enabled()
     }
 
+    /// Returns whether SAU or MPU may refuse accesses of translated code that it does not leave to the engine.
+    #[inline(always)]
+    pub(crate) fn guarded(&self) -> bool {
+        let unprivileged = || self.ppb.banks[0].mpu.enabled() && !self.privileged();
+        !self.secure || self.ppb.translated != Some(true) || unprivileged()
+    }
+
     /// Returns whether fetches and data accesses of code in `size` bytes from `start` on must be.
     #[inline]
     pub(crate) fn guards_code(&self, start: u32, size: u32) -> bool {

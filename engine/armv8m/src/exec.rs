@@ -124,8 +124,7 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
         // A local variable, kept in a register: a chain of additions in memory would limit the loop.
         let mut cycles = self.cycles;
         let counted = if LOOK { bus.counted() } else { 0 };
-        let keeps_rules = self.ppb.translated == Some(true) && self.secure && self.privileged();
-        let translated = !LOOK || counted == 0 && keeps_rules;
+        let translated = !LOOK || counted == 0 && !self.guarded();
         // The granule of the last fetch that was permitted.
         let mut permitted = u32::MAX;
         // Accesses must be looked at from now on.

@@ -1,5 +1,7 @@
 //! A chip's memories, as data for the core and its translator.
 
+use std::ops::RangeInclusive;
+
 /// What answers in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -43,6 +45,11 @@ impl Region {
     /// Returns whether the region has `address`.
     pub const fn contains(self, address: u32) -> bool {
         address.wrapping_sub(self.base) < self.bytes
+    }
+
+    /// Returns whether the region has any of `addresses`.
+    pub fn meets(self, addresses: &RangeInclusive<u32>) -> bool {
+        self.contains(*addresses.start()) || addresses.contains(&self.base)
     }
 }
 

@@ -595,8 +595,7 @@ impl<M: Map, A: Architecture> Memory<M, A> {
         for Guard { addresses, read_only, never_executed } in &self.guards[core] {
             let within = |region: Region| {
                 let offset = |address: u32| (address.max(region.base) - region.base).min(region.bytes - 1) as usize;
-                let meets = region.contains(*addresses.start()) || addresses.contains(&region.base);
-                meets.then(|| offset(*addresses.start())..=offset(*addresses.end()))
+                region.meets(addresses).then(|| offset(*addresses.start())..=offset(*addresses.end()))
             };
             if *read_only && let Some(offsets) = within(M::SRAM) {
                 let [first, last] = [offsets.start(), offsets.end()].map(|offset| offset >> CODE_GRANULE_BITS);

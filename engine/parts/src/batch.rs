@@ -91,12 +91,11 @@ pub trait Batches {
         let Some(index) = self.batched() else { return };
         if Self::pins_at(address) == Use::Pio {
             let pio = &self.involved().pio[index];
-            let is_unseen = pio.unseen_before().is_some();
             let is_own = (address - Self::PIO0) >> 20 == index as u32;
-            if is_own && is_unseen && pio.polled(address & 0xffc).is_some() {
-                return;
-            }
-            if !is_unseen && (!Pio::is_read_by_batch(address & 0xffc) || self.is_fifo_of_batch(index, address)) {
+            let is_unseen = pio.unseen_before().is_some();
+            if is_unseen && is_own && pio.polled(address & 0xffc).is_some() {
+                // Until the block's event no word moves.
+            } else if !is_unseen && (!Pio::is_read_by_batch(address & 0xffc) || self.is_fifo_of_batch(index, address)) {
                 self.move_words_by_now();
             } else {
                 self.run_batch();

@@ -6,7 +6,6 @@ mod instructions;
 mod mistakes;
 
 use std::mem::offset_of;
-use std::ops::RangeInclusive;
 
 use chip::PROBED;
 use cpu::Left;
@@ -22,7 +21,7 @@ use crate::core::{Core, NO_WORD, PPB};
 use crate::decode::{FLAGS_SHIFT, Kind, SECOND_HALF, decode, flag};
 use crate::fault::Cause;
 use crate::mpu::Access;
-use crate::{Map, Memory, Region, V8m};
+use crate::{Map, Memory, V8m};
 
 const LAYOUT: Layout = Layout {
     regs: offset_of!(Core, regs) as i32,
@@ -215,12 +214,12 @@ impl<B: Bus> Accesses<V8m, B> for Core {
         address: u32,
         value: u32,
     ) -> Result<(), Cause> {
-        if self.guards_data() {
-            // Only a write is refused: [`Core::guarded`].
-            if let Err(cause) = self.permit(bus, Access::Write, address, self.privileged()) {
-                self.cycles -= 1;
-                return Err(cause);
-            }
+        // Only a write is refused: [`Core::guarded`].
+        if self.guards_data()
+            && let Err(cause) = self.permit(bus, Access::Write, address, self.privileged())
+        {
+            self.cycles -= 1;
+            return Err(cause);
         }
         self.store_slow(mem, bus, address, value, SIZE)?;
         if PPB.contains(&address) {
@@ -268,23 +267,19 @@ impl Core {
     /// Prepares translated code for the rules of SAU and MPU.
     #[cold]
     fn keep_rules<M: Map>(&mut self, mem: &mut Memory<M>) {
-        let meets = |addresses: &RangeInclusive<u32>, region: Region| {
-            region.contains(*addresses.start()) || addresses.contains(&region.base)
-        };
-        let sau = &self.ppb.sau;
-        let opened = |region: Region| sau.opens(region.base, region.base + (region.bytes - 1));
+        let open = self.ppb.sau.opened();
         // Neither is looked up there.
         let kept = |rules: &Vec<Guard>| {
-            !(opened(M::SRAM) || opened(M::FLASH))
+            !(M::SRAM.meets(&open) || M::FLASH.meets(&open))
                 && rules.iter().all(|Guard { addresses, read_only, never_executed }| {
-                    !(*never_executed && meets(addresses, M::FLASH) || *read_only && meets(addresses, M::IO_PORT))
+                    !(*never_executed && M::FLASH.meets(addresses) || *read_only && M::IO_PORT.meets(addresses))
                 })
         };
         let rules = self.ppb.banks[0].mpu.rules().filter(kept);
         self.ppb.translated = Some(rules.is_some());
         let mut rules = rules.unwrap_or_default();
-        if opened(M::ROM) {
-            rules.push(Guard { addresses: sau.opened(), read_only: false, never_executed: true });
+        if M::ROM.meets(&open) {
+            rules.push(Guard { addresses: open, read_only: false, never_executed: true });
         }
         if mem.translated.makes(Mistake::ReadOnlyWritten) {
             rules.iter_mut().for_each(|rule| rule.read_only = false);
@@ -293,13 +288,6 @@ impl Core {
             rules.iter_mut().for_each(|rule| rule.never_executed = false);
         }
         mem.guard(self.index, rules);
-    }
-
-    /// Returns whether SAU or MPU may refuse accesses of translated code that it does not leave to the engine.
-    #[inline(always)]
-    fn guarded(&self) -> bool {
-        let unprivileged = || self.ppb.banks[0].mpu.enabled() && !self.privileged();
-        !self.secure || self.ppb.translated != Some(true) || unprivileged()
     }
 }
 
