@@ -106,10 +106,12 @@ PLANNED = {
 LONG = {
     "run .*--workload (all|sd_card)": "portbench-native",
     "run .*(interpreter|perf_bench) --runtime .*uf2": "micropython-1.28.0",
+    "run .*mqtt -s": "micropython-1.28.0",
     "check silicon($| --publish)": "portbench-native",
     "check silicon --part bulk": "wiznet-hardwired-w5100s",
 }
-"""Commands of minutes. They run where images are at hand; and the image that is in the files that they name."""
+"""Commands of minutes, or of half a minute on a port of the PC, which takes a processor's whole time. They run where
+images are at hand; and the image that is in the files that they name."""
 FAILS = {"run .*card_state=worn": "the card does not take a block: it is write-protected or worn"}
 """Commands whose page says that they fail, and how."""
 REMORA = "470ee2239784fbe7c491550ff2b468aad685dee02c81f11f60b66a11ae4180b7"

@@ -17,11 +17,12 @@ const STREAM_FIFO: u32 = 0x400c_801c;
 const RESETS_CLEAR: u32 = 0x4002_3000;
 const SS_CTRL: u32 = 0x4003_001c;
 const PAGE: u32 = 0x1000;
+const FLASH_BYTES: usize = 16 * PAGE as usize;
 /// A pane of 4 KiB.
 const SIZE: u32 = 1 << 16;
 
 fn chip(code: &[(u32, &[u16])], start: u32, translated: bool) -> Chip {
-    let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
+    let config = ChipConfig { bootrom: &[], flash_size: FLASH_BYTES, flash: &[], ..ChipConfig::default() };
     let mut chip = <Chip>::new(&config, Nothing);
     for (at, code) in code {
         chip.mem.flash_write(*at as usize, &code.iter().flat_map(|half| half.to_le_bytes()).collect::<Vec<_>>());
@@ -215,7 +216,7 @@ fn mapped(seed: u64, translated: bool, restored: bool) -> (Vec<String>, Vec<u8>,
         chip.mem.program(r.below(12) as usize * PAGE as usize + 16 * r.below(8) as usize, &[r.draw() as u8]);
         if restored && seen.len() % 8 == 0 {
             let bytes = snapshot(&chip);
-            let config = ChipConfig { bootrom: &[], flash_size: 1 << 20, flash: &[], ..ChipConfig::default() };
+            let config = ChipConfig { bootrom: &[], flash_size: FLASH_BYTES, flash: &[], ..ChipConfig::default() };
             chip = <Chip>::new(&config, Nothing);
             Mcu::restore(&mut chip, &mut &bytes[..]).expect("a snapshot");
             assert!(snapshot(&chip) == bytes, "seed {seed}");

@@ -91,7 +91,8 @@ fn guest(seed: u64, restored: bool, translated: Option<bool>) -> (u64, Vec<u8>) 
         let target = target[r.below(3) as usize] as u32 | 1;
         rom[4 * number..][..4].copy_from_slice(&target.to_le_bytes());
     }
-    let psram_csn = Some(19);
+    // A snapshot has all of its 8 MiB.
+    let psram_csn = seed.is_multiple_of(8).then_some(19);
     let config =
         ChipConfig { bootrom: &rom, flash_size: FLASH_BYTES, psram_csn, flash: &flash, ..ChipConfig::default() };
     let mut chip = Rp2350::new(&config, Nothing);
