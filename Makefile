@@ -22,6 +22,7 @@ LINTING ?=
 # A board has large tables of zeros. glibc would soon take their memory from the one before, and clear it: a third of the tests' time.
 CARGO_TEST := MALLOC_MMAP_THRESHOLD_=1048576 $(LINTING) cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --workspace --exclude binding --exclude portbench-tls
 STEPS ?= 1000000
+PROGRAMS ?= 2000
 SEED ?= 1
 
 # The first Python that is new enough; PYTHON=/path/to/python chooses another.
@@ -106,8 +107,8 @@ fuzz:
 	PORTBENCH_FUZZ_STEPS=$(STEPS) PORTBENCH_FUZZ_SEED=$(SEED) \
 		cargo test --quiet --manifest-path $(ENGINE)/Cargo.toml --package portbench-armv8m --lib fuzz -- --nocapture
 
-# Two implementations that must do the same, with a seed of the day: make fuzz-today SEED=20261128 is that day's. It takes about
-# two minutes of processor time, and the programs of `make test`.
+# Two implementations that must do the same, with a seed of the day: make fuzz-today SEED=20261128 is that day's. With 2000 programs
+# of each kind it takes about two minutes of processor time. It runs the test programs of `make test`.
 fuzz-today fuzz-lib fuzz-chip: SEED := $(shell date +%Y%m%d)
 fuzz-today: fuzz-lib fuzz-chip
 
@@ -115,7 +116,7 @@ fuzz-lib: PROGRAMS_OF := --lib
 fuzz-chip: PROGRAMS_OF := --test chip
 fuzz-lib fuzz-chip:
 	@$(call need_cargo)
-	PORTBENCH_FUZZ_STEPS=20000000 PORTBENCH_FUZZ_PROGRAMS=2000 PORTBENCH_FUZZ_SEED=$(SEED) $(CARGO_TEST) $(PROGRAMS_OF) -- \
+	PORTBENCH_FUZZ_STEPS=$(PROGRAMS)0000 PORTBENCH_FUZZ_PROGRAMS=$(PROGRAMS) PORTBENCH_FUZZ_SEED=$(SEED) $(CARGO_TEST) $(PROGRAMS_OF) -- \
 		a_loop_leaves deferred_batches_equal that_waits translated_code_equals translated_programs_do two_cores_do
 
 # Unit tests only: the engine is not built, and one that is there is not used.
