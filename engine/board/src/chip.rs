@@ -98,6 +98,10 @@ impl Device for EthernetPart {
         chip!(self, chip => chip.next_event())
     }
 
+    fn take_touched(&mut self) -> bool {
+        chip!(self, chip => chip.take_touched())
+    }
+
     fn take_unmodelled(&mut self) -> Option<String> {
         chip!(self, chip => chip.take_unmodelled())
     }

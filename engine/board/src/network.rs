@@ -170,10 +170,17 @@ impl Network {
         }
     }
 
-    pub(crate) fn sample_pins(&mut self, sys: &mut Sys) {
+    /// Passes the levels of the pins. Returns whether there may be something to settle.
+    pub(crate) fn sample_pins(&mut self, sys: &mut Sys) -> bool {
         match &mut self.way {
-            Way::Cable(port) => port.sample_pins(sys),
-            Way::Air(port) => drop(port.follow(sys)),
+            Way::Cable(port) => {
+                port.sample_pins(sys);
+                port.device.take_touched()
+            }
+            Way::Air(port) => {
+                port.follow(sys);
+                true
+            }
         }
     }
 
@@ -209,9 +216,10 @@ impl Network {
         selected | if self.link_up(now) { state::LINK } else { 0 }
     }
 
-    /// Exchanges one SPI byte.
-    pub(crate) fn exchange(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
-        self.ethernet_mut().map_or(0xff, |port| port.device.exchange(sys.now(), mosi))
+    /// Exchanges one SPI byte. Returns it, and whether there may be something to settle.
+    pub(crate) fn exchange(&mut self, sys: &mut Sys, mosi: u8) -> (u8, bool) {
+        let Some(port) = self.ethernet_mut() else { return (0xff, false) };
+        (port.device.exchange(sys.now(), mosi), port.device.take_touched())
     }
 
     /// Moves frames between chip and cable and drives INTn. Returns the time of the next event.

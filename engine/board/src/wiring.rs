@@ -303,6 +303,13 @@ impl Wiring {
         }
     }
 
+    /// Does so after a byte or a change of pins, most of which only fill a buffer of the chip.
+    fn settle_touched(&mut self, sys: &mut Sys, touched: bool) {
+        if touched || self.agenda.due(NETWORK) <= sys.now() {
+            self.settle_network(sys);
+        }
+    }
+
     fn settle_card(&mut self, sys: &mut Sys) {
         if let Some(card) = &mut self.card {
             let next = card.settle(sys);
@@ -332,10 +339,8 @@ impl Wiring {
     }
 
     fn sample_pins(&mut self, sys: &mut Sys) {
-        if let Some(network) = &mut self.network {
-            network.sample_pins(sys);
-        }
-        self.settle_network(sys);
+        let touched = self.network.as_mut().is_some_and(|network| network.sample_pins(sys));
+        self.settle_touched(sys, touched);
         if let Some(card) = &mut self.card {
             card.port.sample_pins(sys);
         }
@@ -367,8 +372,8 @@ impl Wiring {
 
     fn network_byte(&mut self, sys: &mut Sys, mosi: u8) -> u8 {
         let Some(network) = &mut self.network else { return 0xff };
-        let miso = network.exchange(sys, mosi);
-        self.settle_network(sys);
+        let (miso, touched) = network.exchange(sys, mosi);
+        self.settle_touched(sys, touched);
         miso
     }
 

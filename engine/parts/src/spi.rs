@@ -21,6 +21,7 @@
 use crate::wires::SerialWires;
 use chip::trace::{Record, kind};
 use chip::{Peripheral, Sys, World, Write, unmodelled};
+use sim::snapshot::LeftOut;
 use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 use std::collections::VecDeque;
 
@@ -84,7 +85,7 @@ enum Format {
     Microwire,
 }
 
-/// Edges of a frame in half periods of SCK after its start.
+/// Edges of a frame after its start, in half periods of SCK or in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Snapshot)]
 struct Edges {
     last: u64,
@@ -100,6 +101,14 @@ fn edges(format: Format, bits: u64) -> Edges {
         // 8 control bits, one idle period, the data.
         Format::Microwire => Edges { last: 2 * bits + 19, fss_high: 2 * bits + 20, next: 2 * bits + 20 },
     }
+}
+
+/// What CR0, CPSR, clk_peri and [`Sys::spi_speed`] lead to: computed again when one of them has changed.
+#[derive(Clone, Copy, Debug)]
+struct Durations {
+    of: (u32, u32, u64, u64),
+    frame: Option<Edges>,
+    timeout: Option<Ps>,
 }
 
 #[derive(Clone, Copy, Debug, Snapshot)]
@@ -174,6 +183,7 @@ pub struct Spi {
     timed_out: bool,
     fss_low: bool,
     tx_level: bool,
+    durations: LeftOut<Durations>,
 }
 
 impl Spi {
@@ -196,6 +206,7 @@ impl Spi {
             timed_out: false,
             fss_low: false,
             tx_level: false,
+            durations: LeftOut(Durations { of: (0, 0, 0, 0), frame: None, timeout: None }),
         }
     }
 
@@ -223,6 +234,19 @@ impl Spi {
         Some(count * cycles * PS_PER_S / sys.freq.clk_peri_hz / sys.spi_speed)
     }
 
+    fn durations(&mut self, sys: &Sys) -> Durations {
+        let of = (self.cr0, self.cpsr, sys.freq.clk_peri_hz, sys.spi_speed);
+        if self.durations.of != of {
+            let time = |halves| self.halves(sys, halves);
+            let frame = self.format().and_then(|format| {
+                let edges = edges(format, self.bits().into());
+                Some(Edges { last: time(edges.last)?, fss_high: time(edges.fss_high)?, next: time(edges.next)? })
+            });
+            self.durations = LeftOut(Durations { of, frame, timeout: time(2 * TIMEOUT_BITS) });
+        }
+        *self.durations
+    }
+
     /// Returns the programmed frequency of SCK in Hz; 0 while it is stopped.
     pub fn sck_hz(&self, sys: &Sys) -> u64 {
         match u64::from(self.cpsr) * u64::from(((self.cr0 >> 8) & 0xff) + 1) {
@@ -246,17 +270,13 @@ impl Spi {
             return;
         };
         let bits = self.bits();
-        let edges = edges(format, u64::from(bits));
-        let (Some(last), Some(fss_high), Some(next)) =
-            (self.halves(sys, edges.last), self.halves(sys, edges.fss_high), self.halves(sys, edges.next))
-        else {
-            return;
-        };
+        let halves = edges(format, bits.into()).last;
+        let Some(Edges { last, fss_high, next }) = self.durations(sys).frame else { return };
         let Some(word) = self.tx.pop_front() else { return };
         let begin = sys.now().max(self.next_start);
         let bits = if format == Format::Microwire { 8 } else { bits };
         let bitwise = match format {
-            Format::Motorola { sph } => Some(Bitwise { sph, halves: edges.last, done: 0, miso: 0 }),
+            Format::Motorola { sph } => Some(Bitwise { sph, halves, done: 0, miso: 0 }),
             _ => None,
         };
         self.frame = Some(Frame {
@@ -266,7 +286,7 @@ impl Spi {
             last_edge: begin + last,
             fss_high: begin + fss_high,
             next: begin + next,
-            halves: edges.last,
+            halves,
             bitwise,
         });
         self.timeout_at = NEVER;
@@ -416,7 +436,7 @@ impl Spi {
     }
 
     fn restart_timeout(&mut self, sys: &Sys) {
-        self.timeout_at = match self.halves(sys, 2 * TIMEOUT_BITS) {
+        self.timeout_at = match self.durations(sys).timeout {
             Some(duration) if !self.rx.is_empty() && self.frame.is_none() => sys.now().max(self.busy_until) + duration,
             _ => NEVER,
         };

@@ -20,6 +20,10 @@ pub trait Device: Send {
     fn take_changes(&mut self) -> bool {
         false
     }
+    /// Takes whether something that this trait tells may have changed since the last call.
+    fn take_touched(&mut self) -> bool {
+        true
+    }
     /// Takes the description of an unmodelled request made since the last call. It ends the run.
     fn take_unmodelled(&mut self) -> Option<String> {
         None

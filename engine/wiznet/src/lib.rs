@@ -50,6 +50,7 @@ mod wire;
 
 use std::collections::VecDeque;
 
+use sim::snapshot::LeftOut;
 use sim::{Device, EthernetChip, EthernetStats, Lanes, Ps, Snapshot, SpiDevice, SpiFrame};
 
 use chip::{Model, Phy};
@@ -124,6 +125,7 @@ pub struct Wiznet<M: Model> {
     stats: EthernetStats,
     /// An unmodelled request of the host.
     unmodelled: Option<String>,
+    touched: LeftOut<bool>,
 }
 
 sim::left_out!([] Config, [] FrameLog);
@@ -156,6 +158,7 @@ impl<M: Model> Wiznet<M> {
             emit_delay: 0,
             stats: EthernetStats::default(),
             unmodelled: None,
+            touched: LeftOut(true),
         };
         M::reset(&mut chip);
         chip
@@ -179,6 +182,7 @@ impl<M: Model> Wiznet<M> {
 
     /// Updates INTn and `due` after any change of a timer or an interrupt.
     fn refresh(&mut self) {
+        self.touched.0 = true;
         let pending = M::interrupt_pending(self);
         self.int_pin.update(self.now, pending, M::interrupt_wait(self));
         self.due = self
@@ -216,6 +220,7 @@ impl<M: Model> Wiznet<M> {
 
     /// Ends the run because the chip would do something that is not modelled.
     fn leave_out(&mut self, what: &str) {
+        self.touched.0 = true;
         self.unmodelled.get_or_insert_with(|| format!("{} {what}", M::NAME));
     }
 
@@ -241,8 +246,10 @@ impl<M: Model> Device for Wiznet<M> {
     /// Sets RSTn. A low pulse shorter than 500 us does not reset the chip.
     fn set_reset(&mut self, now: Ps, low: bool) {
         self.advance(now);
-        self.reset_line(low);
-        self.refresh();
+        if low != self.reset.is_low() {
+            self.reset_line(low);
+            self.refresh();
+        }
     }
 
     fn interrupt_low(&self) -> bool {
@@ -251,6 +258,10 @@ impl<M: Model> Device for Wiznet<M> {
 
     fn next_event(&self) -> Option<Ps> {
         self.due
+    }
+
+    fn take_touched(&mut self) -> bool {
+        std::mem::take(&mut self.touched.0)
     }
 
     fn take_unmodelled(&mut self) -> Option<String> {

@@ -28,7 +28,10 @@ impl<M: Model> Wiznet<M> {
             }
             Block::Socket(n) => {
                 self.write_socket(n, address, value);
-                self.refresh();
+                // The pointers have no effect before a command.
+                if !(socket::TX_WR..socket::RX_WR).contains(&address) {
+                    self.refresh();
+                }
             }
         }
     }

@@ -23,6 +23,10 @@ impl ResetLine {
         Self { low_since: None, in_reset: false, stable_at: pll_lock }
     }
 
+    pub(crate) fn is_low(&self) -> bool {
+        self.low_since.is_some()
+    }
+
     /// Returns the next event. `cycle`: the shortest reset time.
     pub(crate) fn next_event(&self, cycle: Ps) -> Option<Ps> {
         let since = self.low_since.filter(|_| !self.in_reset)?;
@@ -36,18 +40,12 @@ impl ResetLine {
 }
 
 impl<M: Model> Wiznet<M> {
+    /// Handles an edge of RSTn.
     pub(crate) fn reset_line(&mut self, low: bool) {
-        match (self.reset.low_since, low) {
-            (None, true) => self.reset.low_since = Some(self.now),
-            (Some(_), false) => {
-                self.reset.low_since = None;
-                if self.reset.in_reset {
-                    self.reset.in_reset = false;
-                    self.reset.stable_at = self.now.saturating_add(M::PLL_LOCK);
-                    self.phy.hardware_reset(self.now, false);
-                }
-            }
-            _ => {}
+        self.reset.low_since = low.then_some(self.now);
+        if !low && std::mem::take(&mut self.reset.in_reset) {
+            self.reset.stable_at = self.now.saturating_add(M::PLL_LOCK);
+            self.phy.hardware_reset(self.now, false);
         }
     }
 
