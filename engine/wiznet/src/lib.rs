@@ -180,7 +180,7 @@ impl<M: Model> Wiznet<M> {
         M::timers(self);
     }
 
-    /// Updates INTn and `due` after any change of a timer or an interrupt.
+    /// Updates INTn and `due` after any change of a timer or an interrupt, a frame sent, or an unmodelled request.
     fn refresh(&mut self) {
         self.touched.0 = true;
         let pending = M::interrupt_pending(self);
@@ -220,7 +220,6 @@ impl<M: Model> Wiznet<M> {
 
     /// Ends the run because the chip would do something that is not modelled.
     fn leave_out(&mut self, what: &str) {
-        self.touched.0 = true;
         self.unmodelled.get_or_insert_with(|| format!("{} {what}", M::NAME));
     }
 

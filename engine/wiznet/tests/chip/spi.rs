@@ -141,3 +141,16 @@ fn the_log_has_decoded_frames() {
     board.read(COMMON, 0, 1);
     assert_eq!(board.chip.take_log(), []);
 }
+
+#[test]
+fn bytes_of_buffers_and_pointers_leave_nothing_to_settle() {
+    let mut board = Board::up();
+    for (block, address, touched) in [(tx(0), 0, false), (socket(0), TX_WR, false), (socket(0), CR, true)] {
+        let [high, low] = address.to_be_bytes();
+        board.select(true);
+        raw(&mut board, &[high, low, block << 3 | 4]);
+        board.chip.exchange(board.now, 1);
+        assert_eq!(board.chip.take_touched(), touched, "{block} {address:#x}");
+        board.select(false);
+    }
+}

@@ -105,11 +105,20 @@ impl Board {
 
     pub(crate) fn byte(&mut self, mosi: u8) -> u8 {
         self.now += self.byte_time;
-        self.chip.exchange(self.now, mosi)
+        self.touched_if_changed(|chip, now| chip.exchange(now, mosi))
     }
 
     pub(crate) fn select(&mut self, low: bool) {
-        self.chip.select(self.now, low);
+        self.touched_if_changed(|chip, now| chip.select(now, low));
+    }
+
+    fn touched_if_changed<T>(&mut self, act: impl FnOnce(&mut W5500, Ps) -> T) -> T {
+        let told = |chip: &W5500| (chip.next_event(), chip.interrupt_low(), chip.stats().frames_out);
+        self.chip.take_touched();
+        let before = told(&self.chip);
+        let result = act(&mut self.chip, self.now);
+        assert!(self.chip.take_touched() || told(&self.chip) == before, "a change at {} is hidden", self.now);
+        result
     }
 
     fn header(&mut self, block: u8, address: u16, write: bool) {
