@@ -303,7 +303,7 @@ impl Wiring {
         }
     }
 
-    /// Does so after a byte or a change of pins, most of which only fill a buffer of the chip.
+    /// Settles the network after a byte or a changed pin: most of them only fill a buffer of the chip.
     fn settle_touched(&mut self, sys: &mut Sys, touched: bool) {
         if touched || self.agenda.due(NETWORK) <= sys.now() {
             self.settle_network(sys);

@@ -125,6 +125,7 @@ pub struct Wiznet<M: Model> {
     stats: EthernetStats,
     /// An unmodelled request of the host.
     unmodelled: Option<String>,
+    /// See [`Device::take_touched`].
     touched: LeftOut<bool>,
 }
 
