@@ -6,6 +6,7 @@ A file imports nothing that only an open board needs, so that a missing library 
 import importlib
 import os
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from platformdirs import user_data_path
 from portbench.boards.board import Board
 from portbench.boards.definition import BoardDefinition
 from portbench.boards.usb.bus import AUTO as AUTO
-from portbench.boards.usb.bus import is_emulated
+from portbench.boards.usb.bus import is_emulated, parse_selector
 from portbench.errors import BoardUnavailable, BrokenSetup
 from portbench.install import engine_again
 from portbench.signals import deferred_interrupts
@@ -25,6 +26,7 @@ from portbench.where import Where
 SAVED_FILES: Final = user_data_path("portbench") / "saved"
 """Folder for copies of the user's files on a real board, made before anything overwrites them."""
 _ENGINE: Final = "portbench_engine"
+_WHAT_FOLLOWS: Final = re.compile(r"[A-Z]+(:[A-Z]+)*$")
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ class Kind:
     """One kind of board.
 
     `name`: as errors call it. `board`: its class, as `MODULE:CLASS`. `where`: where its rows run; None: only the user
-    knows. `words`: what `--device` begins with for a board of this kind. `claims`: finds its boards without such a
-    word. `arguments`: those of the class beside the definition. `runs_already`: a row waits for it to come back.
+    knows. `words`: what `--device` begins with for a board of this kind, and in capitals what follows. `claims`: finds
+    its boards without such a word. `arguments`: those of the class beside the definition. `runs_already`: a row waits
+    for it to come back.
     """
 
     name: str
@@ -93,21 +96,41 @@ class Kind:
     arguments: Callable[[Wanted], Mapping[str, Any]] = serial_arguments
     runs_already: bool = False
 
+    @property
+    def prefixes(self) -> list[str]:
+        """Return its words without what follows."""
+        return [_WHAT_FOLLOWS.sub("", word) for word in self.words]
+
     def where_of(self, wanted: Wanted) -> Where:
         """Say where a row on the board runs."""
         return self.where or (Where.EMULATED if wanted.where == Where.EMULATED else Where.SILICON)
 
     def open(self, wanted: Wanted) -> Board:
         """Open the board. Raises BoardUnavailable if there is none, BrokenSetup if none of this kind can be opened."""
+        if not self.words:
+            _check_device(wanted.device)
         opened: Board = imported(self.board, self.name)(wanted.board, **self.arguments(wanted))
         return opened
 
 
+def _kinds() -> list[Kind]:
+    modules = (importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
+    return [module.KIND for module in modules]
+
+
+def _check_device(device: str) -> None:
+    try:
+        parse_selector(device)
+    except BoardUnavailable as error:
+        known = str(error)
+        words = [word for kind in _kinds() for word in kind.words if _WHAT_FOLLOWS.search(word) and word not in known]
+        raise BoardUnavailable(", ".join([known, *words])) from None
+
+
 def kind_of(wanted: Wanted) -> Kind:
     """The kind that claims the board."""
-    modules = (importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
-    known: list[Kind] = [module.KIND for module in modules]
-    named = [kind for kind in known if wanted.device.startswith(kind.words)]
+    known = _kinds()
+    named = [kind for kind in known if any(map(wanted.device.startswith, kind.prefixes))]
     return next(kind for kind in named or known if named or kind.claims(wanted))
 
 

@@ -6,5 +6,5 @@ KIND = Kind(
     "a labgrid board",
     "portbench.boards.labgrid.labgrid_board:LabgridBoard",
     where=None,
-    words=("labgrid:",),
+    words=("labgrid:PLACE",),
 )

@@ -6,5 +6,5 @@ KIND = Kind(
     "a board elsewhere",
     "portbench.boards.remote.remote_board:RemoteBoard",
     where=None,
-    words=("rfc2217://", "socket://"),
+    words=("rfc2217://HOST:PORT", "socket://HOST:PORT"),
 )

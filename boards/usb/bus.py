@@ -145,8 +145,7 @@ def parse_selector(text: str) -> Selector:
     if not colon and (text.startswith("/dev/") or text.upper().startswith("COM")):
         return Selector("port", text)
     raise BoardUnavailable(
-        f"device {text!r} is not one of auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT,"
-        " socket://HOST:PORT, labgrid:PLACE"
+        f"device {text!r} is not one of auto, id:SERIAL, port:PATH, usb:PLACE, rfc2217://HOST:PORT, socket://HOST:PORT"
     )
 
 

@@ -73,6 +73,9 @@ def test_a_kind_of_board_is_added_by_the_one_file_that_the_page_shows(
         options = read_options({"device": f"lab:{server.port}", "runtime": "micropython-1.26.0"})
         row = plan(options)[0]
         where = where_for(row)
+        unknown = kinds.Wanted(row.board, device="what", where="silicon")
+        with pytest.raises(BoardUnavailable, match=r"is not one of auto, .*, labgrid:PLACE, lab:PORT$"):
+            kinds.kind_of(unknown).open(unknown)
         with open_board(row, where, deadline, kinds.SILENT) as board:
             assert isinstance(board, RemoteBoard) and where == "silicon"
             assert board.identify(deadline).version == "1.26.0"
