@@ -16,11 +16,11 @@ const NO_RUN: u32 = 1;
 
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
-    pub fn run<B: Bus<V6m>>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
+    pub fn run<B: Bus<V6m>>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, mut limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
             // Translated code asks no MPU.
             let protected = self.ppb.mpu.enabled();
-            let left = if protected { None } else { jit::run::<V6m, B>(self, mem, bus, limit) };
+            let left = if protected { None } else { jit::run::<V6m, B>(self, mem, bus, &mut limit) };
             let limit = match left {
                 None => limit,
                 Some(Left::Look) => continue,
@@ -213,7 +213,8 @@ impl<B: Bus<V6m>> Interpreter<V6m, B> for Core {
                 if from!(BUS) || pc.wrapping_sub(start) >= size {
                     leave!(Exit::Region, pc);
                 }
-                if mem.translated.wants(bias.wrapping_add((pc >> 1) as usize)) {
+                let slot = bias.wrapping_add((pc >> 1) as usize);
+                if mem.translated.wants(slot, limit.saturating_sub(cycles)) {
                     leave!(Exit::Region, pc);
                 }
                 // At the limit the next instruction is not fetched.

@@ -54,9 +54,9 @@ const GRANULE_BITS: u32 = 5;
 
 impl Core {
     /// Runs until `cycles` reaches `limit`, an event needs handling, or the core stops running.
-    pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) {
+    pub fn run<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, mut limit: u64) {
         while self.state == State::Running && self.cycles < limit && !bus.sys().attention {
-            let limit = match self.run_translated(mem, bus, limit) {
+            let limit = match self.run_translated(mem, bus, &mut limit) {
                 None => limit,
                 Some(Left::Look) => continue,
                 // One instruction has started already.
@@ -268,7 +268,8 @@ impl<B: Bus> Interpreter<V8m, B> for Core {
                     if from!(BUS) || pc.wrapping_sub(start) >= size {
                         leave!(Exit::Region);
                     }
-                    if translated && mem.translated.wants(base + (pc.wrapping_sub(start) >> 1) as usize) {
+                    let slot = base + (pc.wrapping_sub(start) >> 1) as usize;
+                    if translated && mem.translated.wants(slot, limit.saturating_sub(cycles)) {
                         leave!(Exit::Region);
                     }
                     continue;

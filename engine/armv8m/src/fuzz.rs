@@ -2,10 +2,13 @@
 //! the same in the same cycles. `PORTBENCH_FUZZ_STEPS` sets the number of instructions, `PORTBENCH_FUZZ_SEED` their seed:
 //! `make fuzz`.
 
+use jit::flags::{C, NZ, V};
 use jit::mistakes::Mistake;
+use jit::{Part, Translate};
 use sim::{SplitMix64, asked};
 
-use crate::bench::Bench;
+use crate::V8m;
+use crate::bench::{Addresses, Bench};
 use crate::core::State;
 
 const INSTRUCTIONS: u64 = 600_000;
@@ -88,7 +91,10 @@ impl Random {
                 let kind = [0xee00, 0xee30, 0xeeb0, 0xed90, 0xed80][self.below(5) as usize];
                 code.extend([kind | half & 0xf, next & 0x70ef | 0xa00]);
             }
-            24 => match self.below(10) {
+            24 => match self.below(12) {
+                10 => self.system(code),
+                // RRX.
+                11 => code.extend([0xea4f | half & 0x10, 0x30 | next & 0x707]),
                 // SDIV and UDIV, SBFX and UBFX, MLS, STMIA of all but the base.
                 6 => code.extend([0xfb90 | half & 0x27, 0xf0f0 | next & 0x707]),
                 7 => code.extend([0xf340 | half & 0x87, next & 0x77df]),
@@ -103,6 +109,27 @@ impl Random {
             },
             25 | 26 => self.constant(code),
             _ => code.push(half),
+        }
+    }
+
+    /// Appends an instruction that reads or sets a special register, or a far call as linkers make it.
+    fn system(&mut self, code: &mut Vec<u16>) {
+        let register = self.below(8) as u16;
+        // PRIMASK, BASEPRI, BASEPRI_MAX, FAULTMASK; then IPSR, MSP and CONTROL, which are only read.
+        let special = [16, 17, 18, 19, 5, 8, 20];
+        match self.below(6) {
+            0 => code.extend([0xf3ef, 0x8000 | register << 8 | special[self.below(7) as usize]]),
+            1 => code.extend([0xf380 | register, 0x8800 | special[self.below(4) as usize]]),
+            2 => code.extend([0xbf00, 0xb661 | (self.below(3) | self.below(2) << 4) as u16]),
+            3 => code.extend([0xf3bf, 0x8f4f + 0x10 * self.below(3) as u16]),
+            4 => code.extend([0xec40 | register, register << 12 | 0x40 | (self.below(8) << 8) as u16]),
+            _ => {
+                let target = [CODE, FLASH][self.below(2) as usize] + self.below(CODE_BYTES);
+                if !code.len().is_multiple_of(2) {
+                    code.push(0xbf00);
+                }
+                code.extend([0xf8df, 0xf000, target as u16, (target >> 16) as u16]);
+            }
         }
     }
 
@@ -186,7 +213,7 @@ fn guard(bench: &mut Bench, random: &mut Random) {
 fn state(bench: &Bench) -> String {
     let core = &bench.core;
     format!(
-        "{:x?} apsr {:x} it {:x} pc {:x} cycle {} late {:x} word {:x} ipsr {} {:?} primask {:?} \n{:x?}\n executed {} {} {} \
+        "{:x?} apsr {:x} it {:x} pc {:x} cycle {} late {:x} word {:x} ipsr {} {:?} masks {:?} \n{:x?}\n executed {} {} {} \
          xip {} {} {}\n stacks {:x?} pending {:?}",
         core.regs,
         core.apsr(),
@@ -198,7 +225,7 @@ fn state(bench: &Bench) -> String {
         if (FLASH..VECTORS).contains(&core.pc) { core.fetch_word } else { 0 },
         core.ipsr,
         core.state,
-        core.primask,
+        (core.primask, core.faultmask, core.basepri, core.exclusive),
         core.fpu,
         core.instructions,
         core.flash_instructions,
@@ -296,6 +323,67 @@ fn same(pair: &mut Pair, slices: &[(u64, u64)]) -> bool {
         }
     }
     true
+}
+
+/// Executes one instruction with a register or the flags changed; returns what it leaves.
+fn left_by(code: [u16; 2], registers: [u32; 16], apsr: u32) -> ([u32; 16], u32, u32, u64) {
+    let mut bench = Bench::default();
+    bench.mem.interpret_only();
+    let bytes: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+    assert!(bench.mem.poke(CODE, &bytes));
+    for word in (DATA..STACK).step_by(4) {
+        assert!(bench.mem.poke(word, &word.wrapping_mul(2_654_435_761).to_le_bytes()));
+    }
+    bench.start(registers, apsr, 0, [0; 32], VECTORS);
+    bench.run(1);
+    (bench.core.regs, bench.core.apsr() & 0xf000_0000, bench.core.pc, bench.core.cycles)
+}
+
+/// A loop that waits takes nothing else from before a pass: what an instruction leaves does not depend on the others.
+#[test]
+fn instructions_read_no_more_than_they_say() {
+    let random = &mut Random(SplitMix64::new(7));
+    let part = Part::of::<Addresses>(CODE, 0, false).expect("SRAM");
+    let (mut changed, mut read) = (0, 0);
+    for _ in 0..4000 {
+        let mut code = Vec::new();
+        random.instruction(&mut code);
+        code.push(0xbf00);
+        let code = [code[0], code[1]];
+        let mut bench = Bench::default();
+        assert!(bench.mem.poke(CODE, &[code[0].to_le_bytes(), code[1].to_le_bytes()].concat()));
+        let Some(effects) = V8m::effects(&bench.mem, part, CODE).filter(|effects| effects.uses != u16::MAX) else {
+            continue;
+        };
+        let mut registers: [u32; 16] = std::array::from_fn(|_| random.value());
+        (registers[13], registers[15]) = (STACK - 0x100, CODE);
+        let apsr = random.next() & 0xf000_0000;
+        let expected = left_by(code, registers, apsr);
+        for register in (0..13).filter(|register| effects.writes & 1 << register == 0 || effects.sets != 0) {
+            let mut other = registers;
+            other[register] ^= 1 << random.below(32);
+            let mut left = left_by(code, other, apsr);
+            if effects.uses & 1 << register != 0 {
+                read += u32::from(left.1 != expected.1 || left.2 != expected.2);
+                continue;
+            }
+            // It leaves what it does not write.
+            if effects.writes & 1 << register == 0 {
+                assert_eq!(left.0[register], other[register], "{code:04x?}");
+                left.0[register] = expected.0[register];
+            }
+            assert_eq!(left, expected, "{code:04x?} reads R{register}");
+            changed += 1;
+        }
+        if effects.reads | effects.tests == 0 {
+            let (regs, flags, pc, cycles) = left_by(code, registers, apsr ^ 0xf000_0000);
+            assert_eq!((regs, pc, cycles), (expected.0, expected.2, expected.3), "{code:04x?} reads flags");
+            let set = [(NZ, 0xc000_0000), (C, 0x2000_0000), (V, 0x1000_0000)];
+            let set = set.into_iter().filter(|(flag, _)| effects.sets & flag != 0).fold(0, |all, (_, bits)| all | bits);
+            assert_eq!(flags & set, expected.1 & set, "{code:04x?} reads flags");
+        }
+    }
+    assert!(changed > 10_000 && read > 100, "{changed} changes, {read} seen");
 }
 
 /// Most programs until a mistake is found.

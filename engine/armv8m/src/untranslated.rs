@@ -7,7 +7,7 @@ use crate::bus::Bus;
 use crate::core::Core;
 
 impl Core {
-    pub(crate) fn run_translated<B: Bus>(&mut self, _: &mut Memory<B::Map>, _: &mut B, _limit: u64) -> Option<Left> {
+    pub(crate) fn run_translated<B: Bus>(&mut self, _: &mut Memory<B::Map>, _: &mut B, _: &mut u64) -> Option<Left> {
         None
     }
 }

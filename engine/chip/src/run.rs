@@ -1,6 +1,6 @@
 //! Runs the two cores of a chip, its events and its resets in one deterministic order.
 
-use sim::{NEVER, Ps, Snapshot};
+use sim::{NEVER, PS_PER_S, Ps, Snapshot};
 
 use crate::mcu::RunEnd;
 use crate::sys::Event;
@@ -10,6 +10,10 @@ use crate::{PROBED, Sys};
 
 /// Cycles after which the base of the clock conversion moves, to stay in 64-bit arithmetic.
 const REBASE_CYCLES: u64 = 1 << 22;
+
+/// Most simulated time in which a core handles events itself: then the base of the clock conversion moves, and counters of
+/// translated code are read.
+const BY_ITSELF: Ps = PS_PER_S / 500;
 
 /// What [`Runner`] asks of a core.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +176,8 @@ impl Runner {
             let mut limit = sys.clock.cycle_at(sys.next_due().min(until)).max(cycles + 1);
             let sampled = PROBED && self.probed.next_sample != u64::MAX;
             let both = cores[1 - index].running;
-            sys.events_until = if both || sampled { 0 } else { until };
+            let watched = both || sampled || sys.records();
+            sys.events_until = if watched { 0 } else { until.min(here + BY_ITSELF) };
             let mut turns = cycles;
             if both && !sampled && !sys.records() {
                 turns = chip.run_ahead(index, limit).min(limit).min(cycles + REBASE_CYCLES);

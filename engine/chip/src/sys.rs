@@ -200,6 +200,9 @@ pub struct Sys {
     pub batch_possible: bool,
     /// Off: every edge of PIO is an event. The chip's behaviour is the same; only the simulation is slower.
     pub batches_enabled: bool,
+    /// The core asks for the next event after the present access, so that one that comes sooner needs no attention.
+    #[snapshot(skip)]
+    looks_ahead: bool,
     /// Time before which a core that waits may handle events itself, as no other core runs.
     #[snapshot(skip)]
     pub(crate) events_until: Ps,
@@ -270,6 +273,7 @@ impl Sys {
             batched: None,
             batch_possible: false,
             batches_enabled: true,
+            looks_ahead: false,
             events_until: 0,
             noticed: None,
             event_signal: false,
@@ -310,7 +314,7 @@ impl Sys {
         self.due[usize::from(id.0)] = at;
         if at < self.next_due {
             self.next_due = at;
-            self.attention = true;
+            self.attention |= !self.looks_ahead;
         } else if old == self.next_due {
             self.next_due = self.earliest();
         }
@@ -358,10 +362,15 @@ impl Sys {
             return None;
         }
         let index = self.due.iter().position(|&due| due == self.next_due)?;
+        Some(self.take(index))
+    }
+
+    /// Takes the next event, which is at `index`.
+    fn take(&mut self, index: usize) -> Event {
         self.event_now = Some(self.next_due);
         self.due[index] = NEVER;
         self.next_due = self.earliest();
-        Some(Event(index as u8))
+        Event(index as u8)
     }
 
     /// Leaves all events to the chip's loop in this turn of a core.
@@ -372,30 +381,52 @@ impl Sys {
     /// Takes the next event, if a core that waits may handle it and it is `wanted`.
     pub fn take_early(&mut self, wanted: impl FnOnce(Event) -> bool) -> Option<Event> {
         let due = self.next_due;
-        let id = self.due.iter().position(|&at| at == due).map(|index| Event(index as u8))?;
-        if due >= self.events_until || !wanted(id) {
+        if due >= self.events_until {
+            return None;
+        }
+        let index = self.due.iter().position(|&at| at == due)?;
+        if !wanted(Event(index as u8)) {
             return None;
         }
         self.cycle = self.cycle.max(self.clock.cycle_at(due));
-        self.take_event(due)
+        Some(self.take(index))
     }
 
-    /// Returns the cycle at which such a core must stop: that of the next event. 0: it handles none.
-    pub fn stops_at(&self) -> u64 {
-        self.clock.cycle_at(self.next_due.min(self.events_until))
+    /// Returns when such a core must stop: at the next event. 0: it handles none.
+    pub fn stops_at(&self) -> Ps {
+        self.next_due.min(self.events_until)
     }
 
-    /// Returns whether it goes on after an event in `cycle`; otherwise, the cores have to be told what that did.
-    pub fn goes_on(&mut self, cycle: u64) -> bool {
+    /// Returns the cycle at which it must stop.
+    pub fn stop_cycle(&self) -> u64 {
+        self.clock.cycle_at(self.stops_at())
+    }
+
+    /// Returns whether it goes on after an event that was due at `due`; otherwise, the cores have to be told what that
+    /// did.
+    pub fn goes_on(&mut self, due: Ps) -> bool {
         let rose = self.irq_rose != 0 || self.core_irq_rose != [0; 2] || self.event_signal;
         let ends = self.reset_request.is_some() || self.unmodelled.is_some() || self.paused || self.stopped();
         if rose || ends || self.clocks_changed {
-            self.noticed = Some(cycle);
+            self.noticed = Some(self.clock.cycle_at(due));
             return false;
         }
         // New events are no more than the next to come.
         self.attention = false;
         true
+    }
+
+    /// Begins an access of the only core that runs, which asks [`Self::end_access`] for the next event. Of two, neither does.
+    #[inline]
+    pub fn begin_access(&mut self) {
+        self.looks_ahead = self.events_until != 0;
+    }
+
+    /// Ends the access. `due`: [`Self::next_due`] before it. Returns the cycle at which the core must stop, if it has changed.
+    #[inline]
+    pub fn end_access(&mut self, due: Ps) -> Option<u64> {
+        let looked = std::mem::take(&mut self.looks_ahead);
+        (looked && self.next_due != due).then(|| self.stop_cycle())
     }
 
     /// Sets the current time to `at`, or (`None`) to that of bus accesses; returns the previous value.

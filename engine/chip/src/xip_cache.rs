@@ -190,6 +190,11 @@ impl XipCache {
         if self.hits(offset) { 0 } else { self.miss(offset, true) }
     }
 
+    /// Returns how often it has gained or lost a word.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Returns whether it shows the word at flash offset `offset`.
     #[inline]
     pub fn hits(&self, offset: u32) -> bool {

@@ -95,10 +95,10 @@ pub trait Bus<A: Architecture> {
         false
     }
 
-    /// Returns the cycle up to which the reads of `core` at `address`, of whatever size, wherever the address is, are
-    /// like those of [`Self::peek`]; `None`: none are.
-    fn steady_until(&self, core: usize, address: u32) -> Option<u64> {
-        self.peek(core, address).map(|_| u64::MAX)
+    /// Returns the word at `address`, wherever that is, and the cycle up to which the reads of `core` there, of whatever
+    /// size, are like those of [`Self::peek`]; `None`: none are.
+    fn steady(&self, core: usize, address: u32) -> Option<(u32, u64)> {
+        self.peek(core, address).map(|value| (value, u64::MAX))
     }
 
     /// Handles the next event, if a core that only reads a register may do so itself: the event comes before

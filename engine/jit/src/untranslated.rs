@@ -16,7 +16,7 @@ impl Translations for Translated {
 
 impl Translated {
     /// Returns whether a branch should leave the interpreter.
-    pub fn wants(&mut self, _slot: usize) -> bool {
+    pub fn wants(&mut self, _slot: usize, _left: u64) -> bool {
         false
     }
 }
@@ -26,7 +26,7 @@ pub fn run<A: Architecture, B: Bus<A>>(
     _: &mut A::Core,
     _: &mut Memory<B::Map, A>,
     _: &mut B,
-    _limit: u64,
+    _limit: &mut u64,
 ) -> Option<Left> {
     None
 }

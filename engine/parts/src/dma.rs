@@ -249,6 +249,8 @@ pub struct Dma {
     last: usize,
     /// High-priority channels that were served in this scheduling round.
     served: u32,
+    /// The busy channels, once they were asked for since one started or ended.
+    busy: LeftOut<Option<u32>>,
 }
 
 /// The next work to do.
@@ -311,20 +313,35 @@ impl Dma {
             sniff_data: 0,
             last: 0,
             served: 0,
+            busy: LeftOut(None),
         }
+    }
+
+    /// Returns the busy channels, as bits.
+    fn busy(&mut self) -> u32 {
+        let bits = |busy, (index, c): (usize, &Channel)| busy | u32::from(c.busy) << index;
+        *self.busy.0.get_or_insert_with(|| self.channels.iter().enumerate().fold(0, bits))
+    }
+
+    /// Says whether a channel is busy.
+    fn set_busy(&mut self, index: usize, busy: bool) {
+        self.channels[index].busy = busy;
+        self.busy = LeftOut(None);
     }
 
     /// Handles rising DREQ lines in `sys.dreq_rose`.
     pub fn requests_changed(&mut self, sys: &mut Sys) {
-        let rose = std::mem::take(&mut sys.dreq_rose);
-        if self.channels.iter().any(|c| c.transfers() && c.treq() < self.wires.dreqs && rose & (1 << c.treq()) != 0) {
+        let (rose, busy) = (std::mem::take(&mut sys.dreq_rose), self.busy());
+        let requested = |c: &Channel| c.transfers() && c.treq() < self.wires.dreqs && rose & (1 << c.treq()) != 0;
+        if bits(busy).any(|index| requested(&self.channels[index])) {
             self.wake(sys, REQUEST_CYCLES);
         }
     }
 
     /// Returns whether a busy channel reads or writes in the space of the flash.
-    pub fn reaches_flash(&self) -> bool {
-        self.channels.iter().any(|c| c.busy && (c.read_addr >> 28 == 1 || c.write_addr >> 28 == 1))
+    pub fn reaches_flash(&mut self) -> bool {
+        let reaches = |c: &Channel| c.read_addr >> 28 == 1 || c.write_addr >> 28 == 1;
+        bits(self.busy()).any(|index| reaches(&self.channels[index]))
     }
 
     /// Registers the requests that channels wait for, since PWM only generates those.
@@ -367,7 +384,7 @@ impl Dma {
     /// Returns the work at cycle `now`: in each scheduling round all high-priority channels are served, then a single
     /// other one (CTRL.HIGH_PRIORITY); channels of equal priority take turns.
     fn next_work(&mut self, sys: &Sys, now: u64) -> Work {
-        let busy = self.channels.iter().enumerate().fold(0, |busy, (index, c)| busy | u32::from(c.busy) << index);
+        let busy = self.busy();
         let channels = || bits(busy).map(|index| (index, &self.channels[index]));
         if let Some((index, _)) = channels().find(|(_, c)| c.count == 0 && c.ends_at <= now) {
             return Work::Finish(index);
@@ -467,7 +484,7 @@ impl Dma {
     fn fail(bus: &mut impl DmaBus, index: usize, error: u32) -> u64 {
         let (dma, sys) = bus.dma_and_sys();
         dma.channels[index].ctrl |= error;
-        dma.channels[index].busy = false;
+        dma.set_busy(index, false);
         dma.intr |= 1 << index;
         dma.update_irq(sys);
         dma.watch_requests(sys);
@@ -476,7 +493,7 @@ impl Dma {
 
     /// Ends a sequence after its last transfer: interrupt, then chain.
     fn finish(&mut self, sys: &mut Sys, index: usize) {
-        self.channels[index].busy = false;
+        self.set_busy(index, false);
         if self.channels[index].ctrl & self.layout().irq_quiet == 0 {
             self.intr |= 1 << index;
             self.update_irq(sys);
@@ -501,9 +518,10 @@ impl Dma {
         }
         c.count = c.reload & c.layout.count;
         c.mode = mode(*c.layout, c.reload);
-        c.busy = true;
         c.starts_at = now + REQUEST_CYCLES;
         c.ends_at = c.starts_at;
+        self.set_busy(index, true);
+        let c = &self.channels[index];
         sys.start_dreq(c.treq());
         // A pacing timer always runs; its requests before the start are lost.
         if let Some(timer) = c.timer()
@@ -565,9 +583,9 @@ impl Dma {
             // An aborted channel neither interrupts nor chains.
             0x24 => {
                 let aborted = write.bits;
-                for (index, channel) in self.channels.iter_mut().enumerate() {
-                    channel.busy &= aborted & (1 << index) == 0;
-                }
+                (0..self.channels.len())
+                    .filter(|index| aborted >> index & 1 != 0)
+                    .for_each(|index| self.set_busy(index, false));
             }
             _ => {}
         }
@@ -603,6 +621,39 @@ impl Dma {
             value = !value;
         }
         value
+    }
+
+    /// Returns what the register at `offset` reads, which has no side effect.
+    pub fn peek(&self, offset: u32) -> u32 {
+        match offset {
+            0x000..0x400 if (offset as usize >> 6) < self.wires.channels => {
+                self.read_channel((offset >> 6) as usize, offset & 0x3c)
+            }
+            0x400 => self.intr,
+            _ if let Some((line, register)) = self.line(offset) => match register {
+                0x4 => self.inte[line],
+                0x8 => self.intf[line],
+                0xc => self.ints(line),
+                _ => 0,
+            },
+            // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort is
+            // pending and no credit is outstanding.
+            _ if let Some(register) = self.general(offset) => match register {
+                0x00..=0x0c => {
+                    let timer = &self.timers[(register / 4) as usize];
+                    (timer.x << 16) | timer.y
+                }
+                0x14 => self.sniff_ctrl,
+                0x18 => self.sniff_result(),
+                0x28 => self.wires.channels as u32,
+                _ => 0,
+            },
+            _ if self.is_secured(offset) => self.seccfg[((offset - SECCFG.start) / 4) as usize],
+            0x800..0xc00 if offset & 0x3c == 4 => {
+                self.channels.get((offset as usize - 0x800) >> 6).map_or(0, |channel| channel.reload)
+            }
+            _ => 0,
+        }
     }
 
     fn read_channel(&self, index: usize, register: u32) -> u32 {
@@ -706,35 +757,7 @@ impl Peripheral for Dma {
     }
 
     fn read(&mut self, _sys: &mut Sys, offset: u32) -> u32 {
-        match offset {
-            0x000..0x400 if (offset as usize >> 6) < self.wires.channels => {
-                self.read_channel((offset >> 6) as usize, offset & 0x3c)
-            }
-            0x400 => self.intr,
-            _ if let Some((line, register)) = self.line(offset) => match register {
-                0x4 => self.inte[line],
-                0x8 => self.intf[line],
-                0xc => self.ints(line),
-                _ => 0,
-            },
-            // FIFO_LEVELS, CHAN_ABORT and CHn_DBG_CTDREQ: transfers are atomic, so nothing is in flight, no abort is
-            // pending and no credit is outstanding.
-            _ if let Some(register) = self.general(offset) => match register {
-                0x00..=0x0c => {
-                    let timer = &self.timers[(register / 4) as usize];
-                    (timer.x << 16) | timer.y
-                }
-                0x14 => self.sniff_ctrl,
-                0x18 => self.sniff_result(),
-                0x28 => self.wires.channels as u32,
-                _ => 0,
-            },
-            _ if self.is_secured(offset) => self.seccfg[((offset - SECCFG.start) / 4) as usize],
-            0x800..0xc00 if offset & 0x3c == 4 => {
-                self.channels.get((offset as usize - 0x800) >> 6).map_or(0, |channel| channel.reload)
-            }
-            _ => 0,
-        }
+        self.peek(offset)
     }
 
     fn write(&mut self, sys: &mut Sys, offset: u32, write: Write) {

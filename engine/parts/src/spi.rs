@@ -480,14 +480,37 @@ impl Spi {
         }
     }
 
-    /// Returns the cycle up to which reads of the register at `address` give the same, if it is SR.
-    pub fn polled_until(&self, sys: &Sys, address: u32) -> Option<u64> {
-        let idle_at = if sys.now() < self.busy_until { sys.clock.cycle_at(self.busy_until) } else { u64::MAX };
-        (address & 0xfff == reg::SR).then_some(idle_at)
+    /// Returns what the register at `address` reads now, and up to which cycle unless an event comes before, if programs
+    /// poll it.
+    pub fn polled(&self, sys: &Sys, address: u32, now: impl FnOnce() -> Ps) -> Option<(u32, u64)> {
+        if address & 0xfff != reg::SR {
+            return None;
+        }
+        // The end of a frame is an event, but not that of its chip select.
+        let ends = if self.transfers() { NEVER } else { self.busy_until };
+        let busy = ends == NEVER || now() < ends;
+        let until = if busy && ends != NEVER { sys.clock.cycle_at(ends) } else { u64::MAX };
+        Some((self.status(busy), until))
+    }
+
+    fn status(&self, busy: bool) -> u32 {
+        let flags = [
+            (self.tx.is_empty(), sr::TFE),
+            (self.tx.len() < FIFO_DEPTH, sr::TNF),
+            (!self.rx.is_empty(), sr::RNE),
+            (self.rx.len() == FIFO_DEPTH, sr::RFF),
+            (busy, sr::BSY),
+        ];
+        flags.into_iter().fold(0, |value, (set, bit)| if set { value | bit } else { value })
     }
 
     fn busy(&self, now: Ps) -> bool {
-        self.frame.is_some() || !self.tx.is_empty() || now < self.busy_until
+        self.transfers() || now < self.busy_until
+    }
+
+    /// Returns whether a frame is on the wire, or about to be.
+    fn transfers(&self) -> bool {
+        self.frame.is_some() || !self.tx.is_empty()
     }
 
     fn raw_interrupts(&self, sys: &Sys) -> u32 {
@@ -562,21 +585,7 @@ impl Peripheral for Spi {
                 self.refresh(sys);
                 word.into()
             }
-            reg::SR => {
-                let mut value = 0;
-                for (set, bit) in [
-                    (self.tx.is_empty(), sr::TFE),
-                    (self.tx.len() < FIFO_DEPTH, sr::TNF),
-                    (!self.rx.is_empty(), sr::RNE),
-                    (self.rx.len() == FIFO_DEPTH, sr::RFF),
-                    (self.busy(sys.now()), sr::BSY),
-                ] {
-                    if set {
-                        value |= bit;
-                    }
-                }
-                value
-            }
+            reg::SR => self.status(self.busy(sys.now())),
             reg::CPSR => self.cpsr,
             reg::IMSC => self.imsc,
             reg::RIS => self.raw_interrupts(sys),

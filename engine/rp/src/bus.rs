@@ -32,6 +32,10 @@ pub trait Fabric: Table + Default + Snapshot + Send + 'static {
     const IO_BANK0: u32;
     /// Addresses of the SPIs.
     const SPI: [u32; 2];
+    /// The RESETS bit of DMA.
+    const DMA_RESET: u32;
+    /// The RESETS bits of the SPIs.
+    const SPI_RESETS: [u32; 2];
     /// The RESETS bits of the PIO blocks.
     const PIO_RESETS: &[u32];
     /// Address of the timer that clocks read, and the index of its tick.
@@ -513,33 +517,31 @@ impl<F: Fabric> Bus<F> {
         self.settle(mem);
     }
 
-    /// Returns the cycle up to which reads of a register that programs poll give the same, unless a write or an event
-    /// comes before; `None`: it is none of these.
-    fn polled_until(&self, address: u32) -> Option<u64> {
-        match address & !0x3fff {
-            // Transfers are events.
-            DMA => Some(u64::MAX),
-            block => {
-                let spi = F::SPI.iter().position(|&spi| spi == block);
-                let polled = || self.polled(address).map(|(_, until)| until);
-                spi.map_or_else(polled, |spi| self.blocks.spi[spi].polled_until(&self.sys, address))
-            }
+    /// Returns what a register that programs poll reads at `cycle`, and up to which cycle, unless a write or an event comes
+    /// before; `None`: it is none of these.
+    #[inline]
+    fn polled(&self, address: u32, cycle: u64) -> Option<(u32, u64)> {
+        // A block in reset reads 0.
+        let unless = |reset, value| if self.sys.held_in_reset & reset != 0 { Some((0, u64::MAX)) } else { value };
+        if let Some(spi) = F::SPI.iter().position(|&spi| spi == address & !0x3fff) {
+            let now = || self.sys.event_time().unwrap_or_else(|| self.sys.clock.ps_at(cycle));
+            return unless(F::SPI_RESETS[spi], self.blocks.spi[spi].polled(&self.sys, address, now));
         }
-    }
-
-    /// Returns what such a register reads, too, if it belongs to a PIO block or to the flash's controller.
-    fn polled(&self, address: u32) -> Option<(u32, u64)> {
+        // DMA's transfers are events.
+        if address & !0x3fff == DMA {
+            return unless(F::DMA_RESET, Some((self.blocks.dma.peek(address & 0xffc), u64::MAX)));
+        }
         if F::pins_at(address) != Use::Pio {
             return self.own.polled(address);
         }
         let index = (address - PIO0) as usize >> 20;
-        let held = self.sys.held_in_reset & F::PIO_RESETS[index] != 0;
-        self.blocks.pio[index].polled(address & 0xffc).filter(|_| !held).map(|value| (value, u64::MAX))
+        let value = self.blocks.pio[index].polled(address & 0xffc);
+        unless(F::PIO_RESETS[index], value.map(|value| (value, u64::MAX)))
     }
 
     /// Takes the next event for a core that waits, if it is a step of a transfer that leaves flash and its cache alone.
     fn take_step(&mut self) -> Option<Event> {
-        let dma = &self.blocks.dma;
+        let dma = &mut self.blocks.dma;
         self.sys.take_early(|id| match id {
             id if id == Self::DMA => !dma.reaches_flash(),
             id => const { [F::WIRES.spi[0].event, F::WIRES.spi[1].event] }.contains(&id),
@@ -623,13 +625,14 @@ impl<F: Fabric, K: Kind<F>> cpu::Bus<K> for Bus<F> {
         if self.port(address).is_some() {
             return cpu::Bus::<K>::peek(self, core, address).map(|value| (value, None));
         }
-        if self.sys.trace.wants(kind::REGISTERS) {
+        // An unaligned access is a fault, or two.
+        if address & 3 != 0 || self.sys.trace.wants(kind::REGISTERS) {
             return None;
         }
         let value = match self.own.timer(address) {
             Some((_, reset)) if self.sys.held_in_reset & reset != 0 => None,
             Some((timer, _)) => timer.peek(&self.sys, address & 0xffc, self.sys.clock.ps_at(cycle)),
-            None => self.polled(address).filter(|&(_, until)| cycle < until).map(|(value, _)| value),
+            None => self.polled(address, cycle).filter(|&(_, until)| cycle < until).map(|(value, _)| value),
         };
         let waits = if F::Map::REGISTERS.contains(address) { F::Map::REGISTERS.read_waits } else { 0 };
         value.map(|value| (value, Some(waits)))
@@ -647,9 +650,9 @@ impl<F: Fabric, K: Kind<F>> cpu::Bus<K> for Bus<F> {
         offset.is_some_and(|offset| self.sio.write_own(core, offset, value, cycle))
     }
 
-    fn steady_until(&self, core: usize, address: u32) -> Option<u64> {
-        let polled = || self.polled_until(address).filter(|_| !self.sys.trace.wants(kind::REGISTERS));
-        cpu::Bus::<K>::peek(self, core, address).map(|_| u64::MAX).or_else(polled)
+    fn steady(&self, core: usize, address: u32) -> Option<(u32, u64)> {
+        let polled = || self.polled(address, self.sys.cycle).filter(|_| !self.sys.trace.wants(kind::REGISTERS));
+        cpu::Bus::<K>::peek(self, core, address).map(|value| (value, u64::MAX)).or_else(polled)
     }
 
     fn pass_event(&mut self, mem: &mut Memory<F, K>) -> bool {

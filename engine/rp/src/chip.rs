@@ -55,6 +55,25 @@ impl<F: Fabric, K: Kind<F>> Chip<F, K> {
         result
     }
 
+    /// Handles the steps of transfers that are due where core `index` is, the only one that runs. Returns the cycle up to
+    /// which it goes on; `None`: it does not, since something else is due, another core runs, or it needs attention.
+    fn take_steps(&mut self, index: usize) -> Option<u64> {
+        let CoreState { running, cycles, .. } = Runs::core(self, index);
+        let Self { mem, bus, .. } = self;
+        if !running || bus.sys.attention {
+            return None;
+        }
+        loop {
+            let (stop, due) = (bus.sys.stop_cycle(), bus.sys.next_due());
+            if stop > cycles {
+                return Some(stop);
+            }
+            if !cpu::Bus::<K>::pass_event(bus, mem) || !bus.sys.goes_on(due) {
+                return None;
+            }
+        }
+    }
+
     fn start_core(&mut self, index: usize, cycle: u64) {
         let level = self.bus.sys.irq_level_for_core(index);
         K::start(&mut self.cores[index], &self.mem, level, cycle);
@@ -84,16 +103,19 @@ impl<F: Fabric, K: Kind<F>> Runs for Chip<F, K> {
     }
 
     #[inline]
-    fn run_core(&mut self, index: usize, limit: u64) -> bool {
+    fn run_core(&mut self, index: usize, mut limit: u64) -> bool {
         if self.probes.look() {
             // Probes look at each instruction.
             self.bus.sys.handle_no_events();
             let (core, mem, bus) = (&mut self.cores[index], &mut self.mem, &mut self.bus);
             return self.probes.run(&mut Lent::<F, K> { core, mem, bus }, limit);
         }
-        K::take_pending(&mut self.cores[index], &mut self.mem, &mut self.bus);
-        K::run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
-        false
+        loop {
+            K::take_pending(&mut self.cores[index], &mut self.mem, &mut self.bus);
+            K::run(&mut self.cores[index], &mut self.mem, &mut self.bus, limit);
+            let Some(next) = self.take_steps(index) else { return false };
+            limit = next;
+        }
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use cpu::Map;
-use jit::flags::{ALL, C, NZ};
+use jit::flags::{ALL, C, NZ, needs};
 use jit::mistakes::Mistake;
 use jit::{Block, Effects, Flow, Part, Touches};
 
@@ -57,7 +57,9 @@ pub(super) fn effects<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Ef
     let op = decode(half, next);
     let ends = matches!(op.kind, Kind::B | Kind::Bl | Kind::Bx | Kind::Blx | Kind::MovPc | Kind::AddPc | Kind::PopPc);
     let (reads, sets) = (reads(op.kind), sets(op.kind));
-    (!ends && translatable(op)).then(|| Effects { bytes: op.bytes(), reads, sets, writes: writes(op) })
+    let condition = op.kind.taken().map(|_| op.kind as u8 - Kind::Beq as u8);
+    let (tests, uses) = (condition.map_or(0, needs), uses(op));
+    (!ends && translatable(op)).then(|| Effects { bytes: op.bytes(), reads, tests, sets, writes: writes(op), uses })
 }
 
 /// Returns whether an instruction reads constants, registers and flags, and changes these alone, or branches.
@@ -164,6 +166,20 @@ fn reads(kind: Kind) -> u8 {
     match kind {
         Kind::Adc | Kind::Sbc | Kind::LslReg | Kind::LsrReg | Kind::AsrReg | Kind::RorReg => C,
         _ => 0,
+    }
+}
+
+/// Returns the registers that an instruction may read, as bits.
+fn uses(op: Op) -> u16 {
+    match op.kind {
+        Kind::Nop | Kind::MovImm | Kind::LdrLit | Kind::Adr => 0,
+        kind if kind.taken().is_some() => 0,
+        Kind::AddImm | Kind::SubImm | Kind::CmpImm | Kind::LdrImm | Kind::LdrhImm | Kind::LdrbImm => 1 << op.b,
+        Kind::LslImm | Kind::LsrImm | Kind::AsrImm | Kind::MovsReg | Kind::Uxth | Kind::Uxtb => 1 << op.c,
+        Kind::And | Kind::Tst | Kind::CmpReg | Kind::Orr | Kind::Bic | Kind::AddReg | Kind::SubReg => {
+            1 << op.b | 1 << op.c
+        }
+        _ => u16::MAX,
     }
 }
 

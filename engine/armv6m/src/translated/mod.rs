@@ -7,7 +7,7 @@ use std::mem::offset_of;
 
 use chip::PROBED;
 use cpu::{Bus, Map, NO_WORD};
-use jit::{Accesses, BRANCHED, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
+use jit::{Accesses, BRANCHED, Block, Effects, Flow, Guest, Layout, Part, State, Translate};
 
 use self::block::Translation;
 use crate::core::Core;
@@ -98,12 +98,13 @@ impl Guest for Core {
     }
 
     #[inline]
-    fn state(&self) -> [u32; STATE] {
-        let mut state = [0; STATE];
-        state[..16].copy_from_slice(&self.regs);
-        let flags = [self.nz as u32, (self.nz >> 32) as u32, u32::from(self.c), u32::from(self.v)];
-        state[16..].copy_from_slice(&flags);
-        state
+    fn state(&self) -> State {
+        State { registers: self.regs, nz: self.nz, c: self.c, v: self.v }
+    }
+
+    #[inline]
+    fn set_state(&mut self, state: &State) {
+        (self.regs, self.nz, self.c, self.v) = (state.registers, state.nz, state.c, state.v);
     }
 
     fn wait(&mut self, cycles: u64) {

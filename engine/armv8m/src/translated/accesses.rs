@@ -3,7 +3,7 @@
 
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 use jit::ahead::{LOAD, STORE};
-use jit::routines::{EAX, STACK_LIMIT};
+use jit::routines::{EAX, EDX, STACK_LIMIT};
 use jit::{Access, Check, Offset};
 
 use super::Mistake;
@@ -14,7 +14,7 @@ use crate::{Map, time};
 impl<M: Map> Translation<'_, '_, M> {
     /// Accesses of one register that write the base back; the engine makes the others with such an encoding.
     pub(super) fn indexed(&mut self, op: Op) {
-        let Some((moved, before)) = moves_base(op) else { return self.execute() };
+        let Some((moved, before)) = moves_base(op) else { return self.execute(true) };
         let (size, signed, load) = (op.imm >> 21 & 3, op.imm & 1 << 24 != 0, op.imm & 1 << 20 != 0);
         let offset = Offset::Constant(if before { moved as u32 } else { 0 });
         let access = Access { size, signed, register: op.a, base: op.b, moved };
@@ -24,7 +24,7 @@ impl<M: Map> Translation<'_, '_, M> {
     /// LDRD and STRD.
     pub(super) fn double(&mut self, op: Op) {
         if [op.a, op.c].contains(&13) || [op.a, op.b, op.c].contains(&15) {
-            return self.execute();
+            return self.execute(true);
         }
         let [at, done] = [0; 2].map(|_| self.ops.new_dynamic_label());
         let (indexed, back) = (op.d & 1 != 0, op.d & 2 != 0);
@@ -53,7 +53,7 @@ impl<M: Map> Translation<'_, '_, M> {
             self.write(op.b, 0);
         }
         dynasm!(self.ops ; .arch x64 ; =>done);
-        self.execute_at(at, done, 2);
+        self.execute_at(at, done, 2, true);
     }
 
     /// Loads and stores of a list.
@@ -85,6 +85,28 @@ impl<M: Map> Translation<'_, '_, M> {
         } else {
             self.here.cycles += words;
         }
+    }
+
+    /// LDR of the PC from a literal, as linkers make for a far call.
+    pub(super) fn branch_by_literal(&mut self, op: Op) {
+        let (bail, bad) = (self.bail_here(), self.ops.new_dynamic_label());
+        let (offset, base) = (op.imm & 0xfff, self.at.pc.wrapping_add(4) & !3);
+        let address = if op.imm & 1 << 23 != 0 { base.wrapping_add(offset) } else { base.wrapping_sub(offset) };
+        dynasm!(self.ops ; .arch x64 ; mov eax, DWORD address as i32);
+        if self.in_flash() {
+            self.read_flash(2, false, EDX, bail, bail);
+        } else {
+            self.in_ram_at(2, M::SRAM.bytes, LOAD, 1, bail);
+            dynasm!(self.ops ; .arch x64 ; mov edx, [r13 + rcx * 4]);
+        }
+        self.check_target(bad);
+        dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
+        self.branch_to_eax(1 + time::LOAD_PC as u32);
+        dynasm!(self.ops ; .arch x64 ; =>bad);
+        if self.in_flash() {
+            self.unread_flash();
+        }
+        dynasm!(self.ops ; .arch x64 ; jmp =>bail);
     }
 
     /// TBB and TBH with a table behind them.

@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut, RangeInclusive};
 
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
-use jit::flags::{ALL, C, NZ};
+use jit::flags::{ALL, C, NZ, needs};
 use jit::{Block, Effects, Flow, Part, Place, Touches, source};
 
 use super::accesses::moves_base;
@@ -56,7 +56,7 @@ impl<M: Map> Translation<'_, '_, M> {
     fn op_at(&self, pc: u32) -> Option<Op> {
         let by_engine = |op: &Op| match op.kind {
             Kind::Indexed => moves_base(*op).is_none(),
-            kind => matches!(kind, Kind::Dsp | Kind::Float | Kind::FloatLoad),
+            kind => is_for_engine(kind),
         };
         op_of(self.mem, self.part, pc).filter(|op| !(self.ahead && by_engine(op)))
     }
@@ -240,7 +240,17 @@ pub(super) fn effects<M: Map>(mem: &Memory<M>, part: Part, pc: u32) -> Option<Ef
         kind if matches!(touches(kind), Touches::Loads) || is_within(kind, AndImm..=LdrLit) => (0, 0, result),
         _ => return None,
     };
-    Some(Effects { bytes: op.bytes(), reads, sets, writes })
+    let tests = if is_conditional(op.kind) { needs(op.kind as u8 - Beq as u8) } else { 0 };
+    // These read registers only when they start.
+    let plain = is_within(op.kind, AndImm..=CmnReg) || is_within(op.kind, LdrImm..=LdrshImm);
+    let uses = match op.kind {
+        Cbz | Cbnz => result,
+        Nop => 0,
+        kind if is_conditional(kind) => 0,
+        _ if plain => op.reads & !(SECOND_HALF as u16),
+        _ => u16::MAX,
+    };
+    Some(Effects { bytes: op.bytes(), reads, tests, sets, writes, uses })
 }
 
 /// Returns whether a kind is declared between two others.
@@ -265,10 +275,16 @@ fn is_conditional(kind: Kind) -> bool {
     CONDITIONS.contains(&kind)
 }
 
-/// Returns whether the engine may have to make accesses for an instruction.
+/// Returns whether the engine may have to make accesses for an instruction, or executes one of 16 bits.
 fn accesses(kind: Kind) -> bool {
     use Kind::*;
-    is_within(kind, LdrLit..=Indexed) || is_within(kind, Ldm..=TableBranch)
+    is_within(kind, LdrLit..=Indexed) || is_within(kind, Ldm..=TableBranch) || kind == Cps
+}
+
+/// Returns whether the engine executes an instruction within the block.
+pub(super) fn is_for_engine(kind: Kind) -> bool {
+    use Kind::*;
+    matches!(kind, Dsp | Float | FloatLoad | Coprocessor | Exclusive | Clrex | Mrs | Msr | Cps)
 }
 
 /// Returns whether an instruction never continues with the next.
@@ -291,8 +307,10 @@ fn sets_flags(op: Op) -> bool {
 fn translatable(op: Op) -> bool {
     use Kind::*;
     match op.kind {
-        Undecoded | Undefined | LdrPc | Wfe | Wfi | Sev | Cps | Svc | Bkpt | Msr | Mrs | Barrier | Sg | Tt | Clrex
-        | Exclusive | Coprocessor => false,
+        Undecoded | Undefined | Wfe | Wfi | Sev | Svc | Bkpt | Sg | Tt => false,
+        // PRIMASK, BASEPRI, BASEPRI_MAX and FAULTMASK.
+        Msr => (16..=19).contains(&op.imm),
+        LdrPc => op.b == 15,
         Bx => op.imm == 0,
         Blx => op.imm == 0 && op.c != 15,
         Umull | Smull | Umlal | Smlal | Umaal => op.d != 13,

@@ -7,7 +7,7 @@ use jit::flags::{ALL, Apply, C, Host, NZ, Operand, Source};
 use jit::routines::{EAX, ECX, EDX, GUEST, STACK_LIMIT};
 use jit::{Access, Check, Flow, Offset, Shift, guest};
 
-use super::block::Translation;
+use super::block::{Translation, is_for_engine};
 use super::{LAYOUT, Mistake, memory};
 use crate::decode::{Kind, Op, flag};
 use crate::{Map, time};
@@ -222,7 +222,13 @@ impl<M: Map> Translation<'_, '_, M> {
                 return Flow::Ended;
             }
             Indexed => self.indexed(op),
-            Dsp | Float | FloatLoad => self.execute(),
+            FloatLoad | Exclusive => self.execute(true),
+            kind if is_for_engine(kind) => self.execute(false),
+            Barrier => self.here.cycles += time::SYSTEM as u32,
+            LdrPc => {
+                self.branch_by_literal(op);
+                return Flow::Ended;
+            }
             TableBranch => {
                 self.table_branch(op);
                 return Flow::Ended;
@@ -497,7 +503,7 @@ impl<M: Map> Translation<'_, '_, M> {
         let stores = !(flags && op.a == 15);
         let names_pc = op.b == 15 && !(matches!(opcode, 2 | 3) && stores) || op.c == 15;
         if op.a == 13 || names_pc || flags && logical && kind == 3 && amount == 0 {
-            return self.execute();
+            return self.execute(false);
         }
         self.read(ECX, op.c);
         let carry = flags && logical;

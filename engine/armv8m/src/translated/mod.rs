@@ -13,7 +13,7 @@ use cpu::memory::Guard;
 use dynasmrt::{DynasmApi, dynasm};
 use jit::mistakes::Mistake;
 use jit::routines::Assembler;
-use jit::{Accesses, BRANCHED, Block, Effects, Flow, Guest, Layout, Part, STATE, Translate};
+use jit::{Accesses, BRANCHED, Block, Effects, Flow, Guest, Layout, Part, State, Translate};
 
 use self::block::Translation;
 use crate::bus::Bus;
@@ -170,12 +170,13 @@ impl Guest for Core {
     }
 
     #[inline]
-    fn state(&self) -> [u32; STATE] {
-        let mut state = [0; STATE];
-        state[..16].copy_from_slice(&self.regs);
-        let flags = u32::from(self.c) | u32::from(self.v) << 1 | u32::from(self.it) << 8;
-        state[16..].copy_from_slice(&[self.nz as u32, (self.nz >> 32) as u32, flags, self.late]);
-        state
+    fn state(&self) -> State {
+        State { registers: self.regs, nz: self.nz, c: self.c, v: self.v }
+    }
+
+    #[inline]
+    fn set_state(&mut self, state: &State) {
+        (self.regs, self.nz, self.c, self.v) = (state.registers, state.nz, state.c, state.v);
     }
 
     fn wait(&mut self, cycles: u64) {
@@ -254,7 +255,12 @@ impl Core {
     /// Runs blocks from the PC on until `limit`, or until one leads outside translated code. `None`: no block exists
     /// for the PC.
     #[inline(always)]
-    pub(crate) fn run_translated<B: Bus>(&mut self, mem: &mut Memory<B::Map>, bus: &mut B, limit: u64) -> Option<Left> {
+    pub(crate) fn run_translated<B: Bus>(
+        &mut self,
+        mem: &mut Memory<B::Map>,
+        bus: &mut B,
+        limit: &mut u64,
+    ) -> Option<Left> {
         if self.ppb.translated.is_none() {
             self.keep_rules(mem);
         }

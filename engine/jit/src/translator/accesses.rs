@@ -348,22 +348,22 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
         }
     }
 
-    /// Leaves the current instruction to the interpreter, within the block.
-    pub fn execute(&mut self) {
+    /// Leaves the current instruction to the interpreter, within the block. `accesses`: it may access memory.
+    pub fn execute(&mut self, accesses: bool) {
         // It may read or set them.
         self.write_flags(ALL);
         let [at, done] = [0; 2].map(|_| self.ops.new_dynamic_label());
         dynasm!(self.ops ; .arch x64 ; jmp =>at ; =>done);
-        self.execute_at(at, done, 0);
+        self.execute_at(at, done, 0, accesses);
     }
 
     /// Does the same at a label. The code that takes `cycles` instead ends at `done`.
-    pub fn execute_at(&mut self, at: DynamicLabel, done: DynamicLabel, cycles: u32) {
+    pub fn execute_at(&mut self, at: DynamicLabel, done: DynamicLabel, cycles: u32, accesses: bool) {
         if self.ahead {
             self.stubs.push(Stub::Bail { at, place: self.at });
         } else {
             let (place, after) = self.in_engine(0, cycles, 0);
-            self.stubs.push(Stub::Execute { at, place, after, done });
+            self.stubs.push(Stub::Execute { at, place, after, done, accesses });
         }
         self.here.cycles += cycles;
     }

@@ -102,7 +102,7 @@ where
         && let Some(start) = core.start()
     {
         let Some(entry) = mem.translated.ahead_entry::<B::Map>(core.pc(), start, mem.xip.offline) else { return };
-        if enter(core, mem, bus, limit, entry, std::ptr::null_mut(), Some(role)) == Some(BAILED) {
+        if let Some((BAILED, _)) = enter(core, mem, bus, limit, entry, std::ptr::null_mut(), Some(role)) {
             return;
         }
     }

@@ -130,8 +130,8 @@ pub struct Block<'a, A: Translate, M> {
     pub(super) start: u32,
     /// The block's only load so far, if no instruction so far changes memory.
     waits: Waits,
-    /// The load with which the block, a loop, polls.
-    pub(super) polls: Option<u32>,
+    /// The load with which the block, a loop, polls, and the branch that closes the loop.
+    pub(super) polls: Option<(u32, u32)>,
 }
 
 /// Returns the number of the PC's register that holds a register of the guest; `None`: that is in the core.
@@ -280,12 +280,33 @@ impl<'a, A: Translate, M: Map> Block<'a, A, M> {
             && target == self.start
             && !self.ahead
         {
-            self.polls = Some(pc);
+            self.polls = Some((pc, self.at.pc));
             dynasm!(self.ops
                 ; .arch x64
                 ; mov DWORD [r15 + PASS], target as i32
                 ; mov DWORD [r15 + PASS + 4], self.here.executed as i32
             );
+        }
+    }
+
+    /// Returns what a pass of the loop, from the load at `pc` through the branch at `closing` back to it, takes from before
+    /// it, and what it sets in any case: both as in [`State::is_alike`].
+    pub(super) fn passes(&self, mut pc: u32, closing: u32) -> [u32; 2] {
+        let (load, mut takes, mut sets) = (pc, 0, 0);
+        loop {
+            match A::effects(self.mem, self.part, pc) {
+                Some(effects) => {
+                    takes |= (u32::from(effects.uses) | u32::from(effects.reads | effects.tests) << 16) & !sets;
+                    sets |= u32::from(effects.writes) | u32::from(effects.sets) << 16;
+                    pc = if pc == closing { self.start } else { pc.wrapping_add(effects.bytes) };
+                }
+                // A branch without a condition takes nothing.
+                None if pc == closing => pc = self.start,
+                None => return [u32::MAX, 0],
+            }
+            if pc == load {
+                return [takes, sets];
+            }
         }
     }
 

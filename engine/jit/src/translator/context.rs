@@ -6,10 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use chip::fault::Cause;
 use cpu::Translations as _;
 use cpu::memory::Parts;
-use cpu::{Bus, Map, Master, Memory};
+use cpu::{Architecture, Bus, Map, Master, Memory};
+use sim::Ps;
 
 use super::mistakes::Mistake;
-use super::{Accesses, Guest, STATE, Translate, Translated, ahead};
+use super::{Accesses, Guest, State, Translate, Translated, ahead};
 
 /// The next step of translated code after an access by the engine.
 pub(super) mod status {
@@ -52,11 +53,39 @@ fn instructions(counts: u64) -> u64 {
 pub(super) struct Seen {
     /// The start of the loop, the PC, the address and the value.
     pub(super) place: [u32; 4],
-    registers: [u32; STATE],
+    state: State,
     cycles: u64,
     executed: [u64; 3],
     fetched: u64,
     misses: u64,
+}
+
+/// How many passes are known: of a few loops, with some values each.
+pub(super) const PASSES: usize = 32;
+
+/// A pass through a loop that waits, which came back to its read with the same registers.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Pass {
+    place: [u32; 4],
+    /// What it leaves.
+    state: State,
+    /// How often blocks were dropped, and for code in flash, how often the cache has changed: later, it may differ.
+    memory: [u64; 2],
+    cycles: u64,
+    executed: [u64; 3],
+    fetched: u64,
+}
+
+impl Pass {
+    /// Returns which of the known passes this one may be.
+    fn number([start, pc, address, value]: [u32; 4]) -> usize {
+        (value ^ value >> 4 ^ address >> 3 ^ pc >> 1 ^ start << 2) as usize % PASSES
+    }
+
+    /// Returns whether it is known for this place and these memories.
+    fn is_for(&self, place: [u32; 4], memory: [u64; 2]) -> bool {
+        self.place == place && self.memory == memory
+    }
 }
 
 /// Defines a function with the calling convention of translated code.
@@ -105,8 +134,11 @@ pub(super) struct Context {
     pub(crate) store: [Address; 3],
     /// Like `load`, by a block that is a loop and changes no memory.
     pub(crate) poll: [Address; 3],
-    /// The start of the loop that polls, and the instructions of the pass through one that ended last, with its start.
+    /// The start of the loop that polls, what a pass takes from before it and what it sets ([`super::Block::passes`]), and
+    /// the start of the loop with the pass that ended last, with its instructions.
     pub(crate) polling: u32,
+    pub(crate) takes: u32,
+    pub(crate) sets: u32,
     pub(crate) pass: [u32; 2],
     pub(crate) miss: Address,
     /// Executes one instruction.
@@ -191,6 +223,8 @@ impl Context {
                 poll::<4, A, B> as *const () as Address,
             ],
             polling: 0,
+            takes: 0,
+            sets: 0,
             pass: [0; 2],
             miss: miss::<A, B::Map> as *const () as Address,
             execute: execute::<A, B> as *const () as Address,
@@ -213,6 +247,14 @@ impl Context {
         }
     }
 
+    /// Counts passes that are not executed.
+    fn skip(&mut self, pass: &Pass, times: u64) {
+        for (count, more) in self.executed.iter_mut().zip(pass.executed) {
+            *count = count.wrapping_add(times.wrapping_mul(more));
+        }
+        self.fetched = self.fetched.wrapping_add(times * pass.fetched);
+    }
+
     /// Adds the counts to those of the core and the cache.
     pub(crate) fn settle<M: Map, A: Translate>(&mut self, core: &mut A::Core, mem: &mut Memory<M, A>) {
         // A block subtracts again what it counted before a call of the engine, so a counter may be negative until it
@@ -222,6 +264,25 @@ impl Context {
         let fetched =
             counts.iter().fold(std::mem::take(&mut self.fetched), |sum, counts| sum.wrapping_add(counts >> WORDS_BIT));
         mem.xip.accesses = mem.xip.accesses.wrapping_add(fetched);
+    }
+}
+
+/// A context, and what it points to.
+type Lent<'a, A, B> =
+    (&'a mut Context, &'a mut <A as Architecture>::Core, &'a mut Memory<<B as Bus<A>>::Map, A>, &'a mut B);
+
+/// Lends what a context points to.
+///
+/// # Safety
+/// During the loan nothing else may use them: translated code, which calls, does not.
+#[inline(always)]
+unsafe fn lent<'a, A: Architecture, B: Bus<A>>(context: *mut Context) -> Lent<'a, A, B> {
+    // SAFETY: the pointers are valid as long as the context.
+    unsafe {
+        let context = &mut *context;
+        let (core, mem, bus) =
+            (context.core.cast::<A::Core>(), context.mem.cast::<Memory<B::Map, A>>(), context.bus.cast::<B>());
+        (context, &mut *core, &mut *mem, &mut *bus)
     }
 }
 
@@ -235,18 +296,15 @@ where
     A: Translate<Core: Accesses<A, B>>,
     B: Bus<A>,
 {
-    // SAFETY: translated code passes its context, whose pointers are valid and not used by others during the call.
-    let (context, core, mem, bus) = unsafe {
-        let context = &mut *context;
-        let (core, mem, bus) =
-            (context.core.cast::<A::Core>(), context.mem.cast::<Memory<B::Map, A>>(), context.bus.cast::<B>());
-        (context, &mut *core, &mut *mem, &mut *bus)
-    };
+    // SAFETY: translated code passes its context.
+    let (context, core, mem, bus) = unsafe { lent::<A, B>(context) };
     // Readers of the cache's counters need exact counts.
     if B::Map::CACHE_REGISTERS.contains(address) || bus.sys().records() {
         context.settle(core, mem);
     }
     let generation = mem.translated.generation();
+    let due = bus.sys().next_due();
+    bus.sys_mut().begin_access();
     let outcome = catch_unwind(AssertUnwindSafe(|| match access(core, mem, bus) {
         Ok(value) => {
             let leave = bus.sys().attention || mem.translated.generation() != generation;
@@ -261,6 +319,9 @@ where
         context.panic = Some(panic);
         (0, status::FAULTED)
     });
+    if let Some(stop) = bus.sys_mut().end_access(due) {
+        context.limit = stop;
+    }
     if context.counter != 0
         && let Some(counter) = bus.bank_counter()
     {
@@ -268,6 +329,24 @@ where
     }
     context.status = status;
     value
+}
+
+/// Reads a word that programs poll, without what other registers need.
+#[inline(always)]
+fn read_polled<A: Translate, B: Bus<A>>(
+    context: &mut Context,
+    core: &mut A::Core,
+    bus: &mut B,
+    address: u32,
+) -> Option<u32> {
+    if bus.counted() != 0 || bus.sys().records() || bus.sys().batched.is_some() {
+        return None;
+    }
+    let cycle = core.cycles();
+    let (value, waits) = bus.peek_at(core.index(), address, cycle)?;
+    core.wait(u64::from(A::ACCESS - 1 + waits?));
+    (bus.sys_mut().cycle, context.status) = (cycle, status::CONTINUE);
+    Some(value)
 }
 
 called! {
@@ -278,89 +357,135 @@ called! {
         A: Translate<Core: Accesses<A, B>>,
         B: Bus<A>,
     {
+        // SAFETY: as in `carry_out`; the loan ends here.
+        let (lender, core, _, bus) = unsafe { lent::<A, B>(context) };
+        if SIZE == 4
+            && let Some(value) = read_polled::<A, B>(lender, core, bus, address)
+        {
+            return value;
+        }
         carry_out::<A, B>(context, address, |core, mem, bus| core.load::<SIZE>(mem, bus, address))
     }
 }
 called! {
-    /// Reads a register in a block that is a loop and changes no memory. If the pass before this read had the same
-    /// registers and read the same, the passes up to the limit are the same too, and only take their time.
+    /// Reads a register in a block that is a loop and changes no memory. If it is known how long a pass takes that reads
+    /// this value with these registers, since the pass before this read did or an earlier one, the passes up to the limit
+    /// are the same, and only take their time. So are those after events that the core handles itself, while the passes
+    /// with what it reads then are known.
     fn poll<const SIZE: u32, A, B>(context: *mut Context, address: u32) -> u32
     where
         A: Translate<Core: Accesses<A, B>>,
         B: Bus<A>,
     {
-        // SAFETY: as above.
-        let start = unsafe { (*(*context).core.cast::<A::Core>()).cycles() };
-        let value = load::<SIZE, A, B>(context, address);
-        // SAFETY: as above, and the call is over.
-        let (context, core, bus) =
-            unsafe { (&mut *context, &mut *(*context).core.cast::<A::Core>(), &mut *(*context).bus.cast::<B>()) };
+        // SAFETY: as in `carry_out`; the loan ends here.
+        let mut start = unsafe { lent::<A, B>(context) }.1.cycles();
+        let mut value = load::<SIZE, A, B>(context, address);
         // SAFETY: the same.
-        let mem = unsafe { &mut *context.mem.cast::<Memory<B::Map, A>>() };
+        let (context, core, mem, bus) = unsafe { lent::<A, B>(context) };
         let pass = std::mem::take(&mut context.pass);
-        let Memory { translated: Translated { seen: before, mistakes, .. }, xip, .. } = mem;
+        let mut state = core.state();
+        let in_flash = B::Map::FLASH.contains(context.polling);
+        let memory = |mem: &Memory<B::Map, A>| [mem.translated.drops, if in_flash { mem.xip.changes() } else { 0 }];
+        let (known, misses) = (memory(mem), mem.xip.misses);
+        let Translated { seen: before, passes, mistakes, .. } = &mut mem.translated;
         let more = |source: usize| context.executed[source].wrapping_sub(before.executed[source]);
         let executed: [u64; 3] = std::array::from_fn(more);
         let fetched = context.fetched.wrapping_sub(before.fetched);
-        let cycles = start.wrapping_sub(before.cycles);
         // With fewer or more instructions it was not one pass from there to here.
         let count = executed.iter().fold(0u32, |sum, &more| sum.wrapping_add(instructions(more) as u32));
         let one_pass = pass == [context.polling, if mistakes.makes(Mistake::WaitAfterOther) { pass[1] } else { count }];
         let place = [context.polling, core.pc(), address, value];
-        let registers = core.state();
-        let misses = xip.misses;
-        let same = one_pass
-            && before.place == place
-            && before.registers == registers
-            // The next pass may take less time than one with a miss.
-            && before.misses == misses;
-        (before.place, before.cycles, before.misses) = (place, start, misses);
-        (before.executed, before.fetched) = (context.executed, context.fetched);
-        if !same {
-            before.registers = registers;
+        let (takes, sets) = (if mistakes.makes(Mistake::WaitWithOthers) { 0 } else { context.takes }, context.sets);
+        let pass = &mut passes[Pass::number(place)];
+        // The next pass may take less time than one with a miss.
+        if one_pass && before.place == place && before.misses == misses && state.is_alike(&before.state, takes) {
+            *pass = Pass { place, state, memory: known, cycles: start - before.cycles, executed, fetched };
         }
-        if !same || context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
+        *before = Seen { place, state, cycles: start, executed: context.executed, fetched: context.fetched, misses };
+        if !pass.is_for(place, known) || !state.is_alike(&pass.state, takes) {
+            return value;
+        }
+        let mut pass = *pass;
+        if context.status != status::CONTINUE || bus.counted() != 0 || bus.sys().records() {
             return value;
         }
         let (anything, past) = (mistakes.makes(Mistake::WaitForAnything), mistakes.makes(Mistake::WaitPastLimit));
-        let (core_index, accessed, generation) = (core.index(), bus.sys().cycle, mem.translated.generation());
-        let began = start - u64::from(context.spent);
-        let mut passes = 0;
-        while let Some(until) = bus.steady_until(core_index, address).or(anything.then_some(u64::MAX)) {
-            // The next event may have been put off since this turn began.
-            context.limit = context.limit.max(bus.sys().stops_at());
-            // The last read begins before the limit, and reads before the value changes.
-            let before_limit = (context.limit - 1 - began) / cycles + u64::from(past);
-            passes = before_limit.min((until - 1).saturating_sub(start) / cycles).max(passes);
+        let (core_index, accessed, first) = (core.index(), bus.sys().cycle, start);
+        let (spent, limit) = (u64::from(context.spent), context.limit);
+        let cycle = |bus: &B, stop: Option<Ps>| stop.map_or(limit, |stop| bus.sys().clock.cycle_at(stop));
+        // How many passes from the read at `start` on are the same: the last read begins before the limit, and reads before
+        // the value changes.
+        let passes = |bus: &B, start: u64, cycles: u64, (stop, until): (Option<Ps>, u64)| {
+            let before_limit = (cycle(bus, stop) - 1 - (start - spent)) / cycles + u64::from(past);
+            before_limit.min((until - 1).saturating_sub(start) / cycles)
+        };
+        // When the core stops since it has handled an event; up to where passes are the same, now and before that event.
+        let (mut stop, mut reached, mut before) = (None, None, None);
+        let mut steady = bus.steady(core_index, address);
+        while let Some(until) = steady.map(|(_, until)| until).or(anything.then_some(u64::MAX)) {
+            (before, reached) = (reached, Some((stop, until)));
             // The other instructions of a pass cannot tell whether this event has come.
+            let due = bus.sys().next_due();
             if until != u64::MAX || !bus.pass_event(mem) {
                 break;
             }
-            let same = mem.translated.generation() == generation
-                && mem.xip.misses == misses
-                && bus.read(mem, Master::Core(core_index), address, SIZE) == Ok(value);
-            if !bus.sys_mut().goes_on(context.limit) || !same {
+            steady = bus.steady(core_index, address);
+            let read = match steady.filter(|_| SIZE == 4 && bus.sys().batched.is_none()) {
+                Some((read, _)) => Some(read),
+                None => {
+                    let read = bus.read(mem, Master::Core(core_index), address, SIZE).ok();
+                    steady = bus.steady(core_index, address);
+                    read
+                }
+            };
+            if !bus.sys_mut().goes_on(due) {
                 break;
             }
+            stop = Some(bus.sys().stops_at());
+            let Some(read) = read.filter(|_| memory(mem) == known) else { break };
+            if read == value {
+                continue;
+            }
+            // The next pass has the new value, if it reads that before it changes and before the limit.
+            let place = [context.polling, core.pc(), address, read];
+            let next = mem.translated.passes[Pass::number(place)];
+            let skipped = 1 + passes(bus, start, pass.cycles, (reached.and_then(|(stop, _)| stop), until));
+            let at = start + skipped * pass.cycles;
+            let in_time = steady.is_some_and(|(_, until)| at < until);
+            let then = pass.state.only(&state, sets);
+            let is_known = next.is_for(place, known) && then.is_alike(&next.state, takes);
+            if !in_time || at - spent >= cycle(bus, stop) || !is_known {
+                break;
+            }
+            context.skip(&pass, skipped);
+            (value, pass, state, start, reached) = (read, next, then, at, None);
         }
-        core.wait(passes * cycles);
-        bus.sys_mut().cycle = accessed + passes * cycles;
-        for (count, more) in context.executed.iter_mut().zip(executed) {
-            *count = count.wrapping_add(passes * more);
+        let skipped = [before, reached].into_iter().flatten().map(|to| passes(bus, start, pass.cycles, to)).max();
+        let skipped = skipped.unwrap_or_default();
+        if skipped > 0 {
+            state = pass.state.only(&state, sets);
         }
-        context.fetched = context.fetched.wrapping_add(passes * fetched);
+        core.set_state(&state);
+        context.limit = cycle(bus, stop);
+        context.skip(&pass, skipped);
+        start += skipped * pass.cycles;
+        core.wait(start - first);
+        bus.sys_mut().cycle = accessed + (start - first);
+        let place = [context.polling, core.pc(), address, value];
+        let seen = Seen { place, state, cycles: start, executed: context.executed, fetched: context.fetched, misses };
+        mem.translated.seen = seen;
         value
     }
 }
 called! {
-    /// Executes the instruction at the PC.
-    fn execute<A, B>(context: *mut Context) -> u32
+    /// Executes the instruction at the PC. `accesses`: it may access memory, if that is not 0.
+    fn execute<A, B>(context: *mut Context, accesses: u32) -> u32
     where
         A: Translate<Core: Accesses<A, B>>,
         B: Bus<A>,
     {
         // It may read the cache's counters.
-        let address = B::Map::CACHE_REGISTERS.base;
+        let address = if accesses != 0 { B::Map::CACHE_REGISTERS.base } else { 0 };
         carry_out::<A, B>(context, address, |core, mem, bus| core.execute(mem, bus).map(|()| 0))
     }
 }

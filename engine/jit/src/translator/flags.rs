@@ -260,7 +260,7 @@ impl Host {
 }
 
 /// Returns the flags that a condition needs.
-pub(super) fn needs(condition: u8) -> u8 {
+pub fn needs(condition: u8) -> u8 {
     [NZ, C, NZ, V, NZ | C, NZ | V, NZ | V][usize::from(condition >> 1)]
 }
 

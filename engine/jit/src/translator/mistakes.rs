@@ -145,6 +145,8 @@ mistakes! {
     WaitForAnything,
     /// A loop that was left and entered again waits as if it had not been.
     WaitAfterOther,
+    /// A loop waits whatever its registers were when it waited before.
+    WaitWithOthers,
     ;
 
     /// Those of Armv8-M.

@@ -38,7 +38,7 @@ pub use self::block::{Block, Flow, Place, Touches, guest};
 #[cfg(not(target_arch = "wasm32"))]
 use self::buffer::{Buffer, SIZE};
 pub use self::context::source;
-use self::context::{Context, RUN, Seen, counts, status};
+use self::context::{Context, PASSES, Pass, RUN, Seen, counts, status};
 use self::mistakes::Mistakes;
 pub use self::part::Part;
 use self::part::{Room, counted};
@@ -113,8 +113,39 @@ pub trait Translate: Architecture<Translated = Translated, Core: Guest> + Sized 
 /// [`Guest::start`] after a branch.
 pub const BRANCHED: u32 = 0;
 
-/// Most words of [`Guest::state`].
-pub const STATE: usize = 20;
+/// The registers and flags that an instruction may read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// R0 to R15, of which the last is not used.
+    pub registers: [u32; 16],
+    /// As in [`Layout::nz`].
+    pub nz: i64,
+    /// The carry.
+    pub c: bool,
+    /// The overflow.
+    pub v: bool,
+}
+
+impl State {
+    /// Returns whether both have the same in `set`: registers as bits, and from bit 16 on flags as in [`flags::ALL`].
+    fn is_alike(&self, other: &Self, set: u32) -> bool {
+        let Self { registers, nz, c, v } = other.only(self, set);
+        (registers, nz, c, v) == (self.registers, self.nz, self.c, self.v)
+    }
+
+    /// Returns this state with what `other` has outside of `set`.
+    fn only(&self, other: &Self, set: u32) -> Self {
+        let has = |flag: u8| set >> 16 & u32::from(flag) != 0;
+        let registers =
+            std::array::from_fn(|register| if set >> register & 1 != 0 { self } else { other }.registers[register]);
+        Self {
+            registers,
+            nz: if has(flags::NZ) { self.nz } else { other.nz },
+            c: if has(flags::C) { self.c } else { other.c },
+            v: if has(flags::V) { self.v } else { other.v },
+        }
+    }
+}
 
 /// A core as the translator sees it.
 pub trait Guest {
@@ -146,7 +177,10 @@ pub trait Guest {
     }
 
     /// Returns all registers and flags that an instruction may read.
-    fn state(&self) -> [u32; STATE];
+    fn state(&self) -> State;
+
+    /// Sets them.
+    fn set_state(&mut self, state: &State);
 
     /// Lets `cycles` pass.
     fn wait(&mut self, cycles: u64);
@@ -332,15 +366,18 @@ pub struct Translated {
     off: bool,
     /// The blocks count accesses to [`Map::COUNTED`].
     counting: bool,
-    /// Increases whenever a block is dropped.
+    /// Increases whenever a block is dropped, or the running one must be left.
     generation: u64,
+    /// How often blocks were dropped.
+    drops: u64,
     /// How often a branch must lead to an instruction before a block is made there.
     hot: u8,
     /// Bytes of code, after which all of it is dropped.
     room: usize,
     ahead: Box<Ahead>,
-    /// What a loop that polls had, in the present run.
+    /// What a loop that polls had, in the present run, and passes through such loops that are known.
     seen: Seen,
+    passes: [Pass; PASSES],
     pub(crate) mistakes: Mistakes,
 }
 
@@ -355,10 +392,12 @@ impl Translations for Translated {
             off: false,
             counting: false,
             generation: 0,
+            drops: 0,
             hot: HOT,
             room: SIZE,
             ahead: Box::new(Ahead::new::<M>()),
             seen: Seen::default(),
+            passes: Default::default(),
             mistakes: Mistakes::default(),
         }
     }
@@ -448,9 +487,10 @@ impl Translated {
     }
 
     /// Returns whether a branch to the instruction in `slot` should leave the interpreter: a block exists, or is due.
+    /// `left`: cycles to the limit.
     #[inline]
-    pub fn wants(&mut self, slot: usize) -> bool {
-        let Some(blocks) = &mut self.blocks else { return false };
+    pub fn wants(&mut self, slot: usize, left: u64) -> bool {
+        let Some(blocks) = self.blocks.as_mut().filter(|_| left >= WORTHWHILE) else { return false };
         let heat = &mut blocks.heat[slot];
         if *heat >= self.hot {
             if *heat == WAITING {
@@ -481,12 +521,12 @@ impl Translated {
                     blocks.reached[granule] = !extents.is_empty();
                 }
             }
-            self.generation += 1;
+            (self.generation, self.drops) = (self.generation + 1, self.drops + 1);
         }
     }
 
     fn drop_all(&mut self) {
-        self.generation += 1;
+        (self.generation, self.drops) = (self.generation + 1, self.drops + 1);
         if self.off {
             self.blocks = None;
             return;
@@ -657,15 +697,15 @@ fn make<M: Map, A: Translate>(
 }
 
 /// Runs blocks from the PC of `core` on until `limit`, or until one leads outside translated code. `None`: no block
-/// exists for the PC.
+/// exists for the PC. An event that comes sooner lowers the limit.
 #[inline(always)]
-pub fn run<A, B>(core: &mut A::Core, mem: &mut Memory<B::Map, A>, bus: &mut B, limit: u64) -> Option<Left>
+pub fn run<A, B>(core: &mut A::Core, mem: &mut Memory<B::Map, A>, bus: &mut B, limit: &mut u64) -> Option<Left>
 where
     A: Translate<Core: Accesses<A, B>>,
     B: Bus<A>,
 {
     mem.translated.mistakes.written_by(Master::Core(core.index()));
-    if limit - core.cycles() < WORTHWHILE || core.start() != Some(BRANCHED) {
+    if *limit - core.cycles() < WORTHWHILE || core.start() != Some(BRANCHED) {
         return None;
     }
     let counting = bus.counted() != 0;
@@ -674,11 +714,13 @@ where
         return None;
     }
     let entry = block_for(mem, &*core, counting, false)?;
-    let left = enter(core, mem, bus, limit, entry, counter, None)?;
+    let (left, stop) = enter(core, mem, bus, *limit, entry, counter, None)?;
+    *limit = stop.min(*limit);
     Some(if left == BAILED { Left::Interpret } else { Left::Look })
 }
 
 /// Runs the block at `entry`, and those that it leads to, until `limit`. `ahead`: in a window, the core's place in it.
+/// Returns why it was left, and the cycle at which it had to stop.
 #[inline(always)]
 fn enter<A, B>(
     core: &mut A::Core,
@@ -688,7 +730,7 @@ fn enter<A, B>(
     mut entry: usize,
     counter: *mut u32,
     ahead: Option<usize>,
-) -> Option<u32>
+) -> Option<(u32, u64)>
 where
     A: Translate<Core: Accesses<A, B>>,
     B: Bus<A>,
@@ -721,5 +763,5 @@ where
     if let Some(panic) = context.panic.take() {
         resume_unwind(panic);
     }
-    Some(left)
+    Some((left, context.limit))
 }

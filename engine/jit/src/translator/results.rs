@@ -22,8 +22,12 @@ pub struct Effects {
     pub reads: u8,
     /// The flags that it sets in any case.
     pub sets: u8,
+    /// The flags that it reads as a branch.
+    pub tests: u8,
     /// The registers that it may change, as bits.
     pub writes: u16,
+    /// The registers that it may read, as bits.
+    pub uses: u16,
 }
 
 /// A shift by a constant.

@@ -62,6 +62,9 @@ pub(super) const STATUS: i32 = offset_of!(Context, status) as i32;
 pub(super) const NEXT: i32 = offset_of!(Context, next) as i32;
 /// The start of the loop that polls.
 pub(super) const POLLING: i32 = offset_of!(Context, polling) as i32;
+/// What a pass of that loop takes from before it, and what it sets.
+pub(super) const TAKES: i32 = offset_of!(Context, takes) as i32;
+pub(super) const SETS: i32 = offset_of!(Context, sets) as i32;
 /// The start of a loop that was just passed, and the number of its instructions.
 pub(super) const PASS: i32 = offset_of!(Context, pass) as i32;
 /// Cycles from the start of an instruction to its access, but for the wait of a fetch that missed.
@@ -78,7 +81,7 @@ pub(super) const NUMBER_AT: i32 = offset_of!(Context, number_at) as i32;
 pub(super) const NUMBER: i32 = offset_of!(Context, number) as i32;
 pub(super) const PORT: i32 = offset_of!(Context, port) as i32;
 const MISS: i32 = offset_of!(Context, miss) as i32;
-pub(super) const EXECUTE: i32 = offset_of!(Context, execute) as i32;
+const EXECUTE: i32 = offset_of!(Context, execute) as i32;
 /// The least value of the stack pointer.
 pub const STACK_LIMIT: i32 = offset_of!(Context, stack_limit) as i32;
 

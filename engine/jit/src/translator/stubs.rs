@@ -8,7 +8,9 @@ use super::accesses::{Access, Check};
 use super::block::{After, Block, Place, guest};
 use super::flags::ALL;
 use super::mistakes::Mistake;
-use super::routines::{COUNTER, EAX, FETCHED, FLASH, NUMBER, NUMBER_AT, POLLING, SPENT, STATUS, VALUE, WORDS};
+use super::routines::{
+    COUNTER, EAX, FETCHED, FLASH, NUMBER, NUMBER_AT, POLLING, SETS, SPENT, STATUS, TAKES, VALUE, WORDS,
+};
 use super::{Translate, counted, status};
 
 /// An out-of-line stub.
@@ -80,12 +82,13 @@ pub(super) enum Stub<P> {
         after: After,
         done: DynamicLabel,
     },
-    /// The interpreter executes the instruction at `place`.
+    /// The interpreter executes the instruction at `place`, which may access memory or not.
     Execute {
         at: DynamicLabel,
         place: Place<P>,
         after: After,
         done: DynamicLabel,
+        accesses: bool,
     },
     /// Counts a load/store multiple in the counted bank.
     Counted {
@@ -198,8 +201,8 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 self.go_back(done);
             }
             Stub::Load { at, load, place, after, done, take } => {
-                let polls = self.polls == Some(place.pc);
-                let slow = if polls { self.routines.poll } else { self.routines.load }[load.size as usize];
+                let polls = self.polls.filter(|&(pc, _)| pc == place.pc);
+                let slow = if polls.is_some() { self.routines.poll } else { self.routines.load }[load.size as usize];
                 let other = self.ops.new_dynamic_label();
                 dynasm!(self.ops ; .arch x64 ; =>at);
                 if self.counting {
@@ -207,8 +210,14 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 }
                 self.load_from_flash(load, done, other, other);
                 dynasm!(self.ops ; .arch x64 ; =>other);
-                if polls {
-                    dynasm!(self.ops ; .arch x64 ; mov DWORD [r15 + POLLING], self.start as i32);
+                if let Some((pc, closing)) = polls {
+                    let [takes, sets] = self.passes(pc, closing);
+                    dynasm!(self.ops
+                        ; .arch x64
+                        ; mov DWORD [r15 + POLLING], self.start as i32
+                        ; mov DWORD [r15 + TAKES], takes as i32
+                        ; mov DWORD [r15 + SETS], sets as i32
+                    );
                 } else if load.size == 2 {
                     dynasm!(self.ops
                         ; .arch x64
@@ -252,8 +261,8 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
                 self.move_base(store);
                 self.goes_on(place, after, done);
             }
-            Stub::Execute { at, place, after, done } => {
-                dynasm!(self.ops ; .arch x64 ; =>at);
+            Stub::Execute { at, place, after, done, accesses } => {
+                dynasm!(self.ops ; .arch x64 ; =>at ; mov eax, i32::from(accesses));
                 self.call(place, after, self.routines.execute);
                 self.goes_on(place, after, done);
             }
@@ -340,6 +349,11 @@ impl<A: Translate, M: Map> Block<'_, A, M> {
             (1, true) => dynasm!(self.ops ; .arch x64 ; movsx Rd(to), WORD [rdx]),
             _ => dynasm!(self.ops ; .arch x64 ; mov Rd(to), [rdx]),
         }
+    }
+
+    /// Does not count the last read of flash, which the interpreter makes again.
+    pub fn unread_flash(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; dec QWORD [r15 + FETCHED]);
     }
 
     /// Jumps to a label of the straight line, where RAX may be expected to have the address of the words in the cache.

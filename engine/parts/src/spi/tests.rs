@@ -323,3 +323,25 @@ fn an_access_after_pending_edges_drops_none() {
     }
     assert_eq!(edges, (2..=17).map(|half| SCK / 2 * half).collect::<Vec<_>>());
 }
+
+#[test]
+fn the_status_lasts_to_the_next_event_or_to_the_rise_of_the_chip_select() {
+    let mut b = Bench::new(0);
+    let polled = |b: &Bench| b.spi.polled(&b.sys, reg::SR, || b.sys.now());
+    assert_eq!(polled(&b), Some((sr::TFE | sr::TNF, u64::MAX)));
+    assert_eq!(b.spi.polled(&b.sys, reg::DR, || 0), None);
+    b.w(reg::DR, 1);
+    b.w(reg::DR, 2);
+    assert_eq!(polled(&b), Some((sr::TNF | sr::BSY, u64::MAX)));
+    // The first frame's last edge; the second starts one and a half periods later, and is about to until then.
+    b.run(17 * SCK / 2);
+    assert_eq!(polled(&b), Some((sr::TFE | sr::TNF | sr::RNE | sr::BSY, u64::MAX)));
+    b.run((19 + 17) * SCK / 2);
+    let rises = b.sys.clock.cycle_at((19 + 18) * SCK / 2);
+    assert_eq!(polled(&b), Some((sr::TFE | sr::TNF | sr::RNE | sr::BSY, rises)));
+    for (cycle, busy) in [(rises - 1, sr::BSY), (rises, 0)] {
+        b.sys.cycle = cycle;
+        let value = sr::TFE | sr::TNF | sr::RNE | busy;
+        assert_eq!((polled(&b).map(|(value, _)| value), b.r(reg::SR)), (Some(value), value));
+    }
+}

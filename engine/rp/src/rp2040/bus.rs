@@ -61,6 +61,8 @@ impl Fabric for Own {
     const ROSC_NOMINAL_HZ: u64 = 6_500_000;
     const IO_BANK0: u32 = map::IO_BANK0;
     const SPI: [u32; 2] = [map::SPI0, map::SPI1];
+    const DMA_RESET: u32 = bit::DMA;
+    const SPI_RESETS: [u32; 2] = [bit::SPI0, bit::SPI1];
     const PIO_RESETS: &[u32] = &[bit::PIO0, bit::PIO0 << 1];
     const TIMER: (u32, usize) = (map::TIMER, wires::TIMER.tick);
     const ALARM: (Event, u32) = (event::RTC, irq::RTC);

@@ -250,6 +250,8 @@ impl Fabric for Own {
     const ROSC_NOMINAL_HZ: u64 = 11_000_000;
     const IO_BANK0: u32 = map::IO_BANK0;
     const SPI: [u32; 2] = [map::SPI0, map::SPI1];
+    const DMA_RESET: u32 = resets::bit::DMA;
+    const SPI_RESETS: [u32; 2] = [resets::bit::SPI0, resets::bit::SPI1];
     const PIO_RESETS: &[u32] = &[resets::bit::PIO0, resets::bit::PIO0 << 1, resets::bit::PIO0 << 2];
     const TIMER: (u32, usize) = (map::TIMER0, tick::TIMER0);
     const ALARM: (Event, u32) = (event::POWMAN, irq::POWMAN_TIMER);

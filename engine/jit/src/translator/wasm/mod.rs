@@ -30,7 +30,7 @@ use wasm_encoder::{BlockType, Function, InstructionSink, ValType};
 use self::flags::{Carry, Source};
 pub(super) use self::modules::{Buffer, SIZE};
 use super::mistakes::{Mistake, Mistakes};
-use super::routines::{EXECUTE, NEXT, PORT, STORE, TOUCH};
+use super::routines::{NEXT, PORT, STORE, TOUCH};
 use super::x86::Code;
 
 const RAX: usize = 0;
@@ -92,20 +92,17 @@ pub(super) fn type_of(register: usize) -> ValType {
 /// Types of the functions that code calls, by the last parameter behind two numbers of 32 bits. They return one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Called {
-    One,
     Two,
     Three,
     Long,
 }
 
 impl Called {
-    pub(super) const ALL: [Self; 4] = [Self::One, Self::Two, Self::Three, Self::Long];
+    pub(super) const ALL: [Self; 3] = [Self::Two, Self::Three, Self::Long];
 
     /// Returns that of the function at an offset of the context.
     fn at(offset: i32) -> Self {
-        if offset == EXECUTE {
-            Self::One
-        } else if offset == TOUCH || (STORE..STORE + 3 * 8).contains(&offset) {
+        if offset == TOUCH || (STORE..STORE + 3 * 8).contains(&offset) {
             Self::Three
         } else if (PORT..PORT + 3 * 8).contains(&offset) {
             Self::Long
@@ -116,7 +113,6 @@ impl Called {
 
     pub(super) fn parameters(self) -> Vec<ValType> {
         let last = match self {
-            Self::One => return vec![ValType::I32],
             Self::Two => None,
             Self::Three => Some(ValType::I32),
             Self::Long => Some(ValType::I64),

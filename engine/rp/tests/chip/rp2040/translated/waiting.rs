@@ -1,4 +1,4 @@
-//! Random loops that wait for DMA or the other core's FIFO: passes that only take their time when they are translated.
+//! Random loops that wait for DMA, SPI or the other core's FIFO: passes that only take their time when they are translated.
 
 use super::state;
 use crate::rp2040::common::{DATA, NVIC_ISER, Random, Rig, SIO, asm};
@@ -9,21 +9,27 @@ use rp::rp2040::memory::{Memory, XIP_BASE};
 
 const DMA: u32 = 0x5000_0000;
 const DMA_TIMER0: u32 = DMA + 0x420;
+const SPI0: u32 = 0x4003_c000;
 const TIMER: u32 = 0x4005_4000;
 const WATCHDOG_TICK: u32 = 0x4005_802c;
 const DMA_IRQ: u32 = 11;
 const FLASH_CODE: u32 = XIP_BASE + 0x1000;
 const SOURCE: u32 = DATA + 0x100;
 
-/// Returns a loop that reads a register or a word, and what follows it: R4 is SIO or TIMER, R5 a channel, R6 words of
-/// SRAM.
-fn waiting_loop(random: &mut Random) -> Vec<u16> {
+/// Returns a loop that reads a register or a word, and what follows it: R4 is SIO or TIMER, R5 a channel of DMA or (`spi`)
+/// SPI0, R6 words of SRAM.
+fn waiting_loop(random: &mut Random, spi: bool) -> Vec<u16> {
     let mut pick = |from: &[u16]| from[random.below(from.len() as u32) as usize];
-    let (register, word) = (asm::ldr(0, 5, pick(&[0x00, 0x08, 0x0c, 0x0c, 0x0c])), asm::ldr(0, 6, pick(&[0, 4, 8])));
+    let offsets = if spi { &[0x0c, 0x0c, 0x0c, 0x0c, 0x18] } else { &[0x00, 0x08, 0x0c, 0x0c, 0x0c] };
+    let (register, word) = (asm::ldr(0, 5, pick(offsets)), asm::ldr(0, 6, pick(&[0, 4, 8])));
     let other = asm::ldr(0, 4, pick(&[0x28, 0x50]));
     let read = pick(&[register, register, register, register, word, other]);
     // LSLS R1, R0, #7; TST R0, R2; LSRS R1, R0, #8; a literal; what counts or stores; another read.
-    let harmless = [0x01c1, 0x4210, 0x0a01, 0x4900, asm::NOP, asm::cmp(0, 0), asm::movs(1, 5)];
+    let mut harmless = vec![0x01c1, 0x4210, 0x0a01, 0x4900, asm::NOP, asm::cmp(0, 0), asm::movs(1, 5)];
+    if spi {
+        // LSLS R1, R0, #27, #29 and #31: BSY, RNE, TFE; R0 itself, and R1.
+        harmless.extend([0x06c1, 0x0741, 0x07c1, 0x06c0, 0x0749]);
+    }
     let others = [asm::adds(2, 1), asm::str(0, 6, 4), asm::str(2, 6, 0), asm::ldr(1, 5, 8), asm::ldr(1, 6, 4), 0x4051];
     let mut code = Vec::new();
     let reads_at = pick(&[0, 0, 0, 1, 2]);
@@ -44,8 +50,15 @@ fn waiting_loop(random: &mut Random) -> Vec<u16> {
         0 => asm::b(back),
         _ => asm::b_if(pick(&[0, 1, 4, 5, 10, 11]), back),
     });
-    // MOVS R1, #count; STR R1, [R5, #AL1_TRANS_COUNT_TRIG]
-    code.extend([asm::adds(7, 1), asm::str(7, 6, 8), asm::movs(1, pick(&[1, 2, 3, 9])), asm::str(1, 5, 0x1c)]);
+    code.extend([asm::adds(7, 1), asm::str(7, 6, 8), asm::movs(1, pick(&[1, 2, 3, 9]))]);
+    if spi {
+        // STR R1, [R5, #SSPDR], some times, and LDR.
+        (0..pick(&[1, 1, 2, 4, 8])).for_each(|_| code.push(asm::str(1, 5, 8)));
+        (0..pick(&[0, 1, 2, 4])).for_each(|_| code.push(asm::ldr(1, 5, 8)));
+    } else {
+        // STR R1, [R5, #AL1_TRANS_COUNT_TRIG]
+        code.push(asm::str(1, 5, 0x1c));
+    }
     code.extend([pick(&others), asm::NOP, asm::NOP, asm::adds(3, 1)]);
     let back = -(code.len() as i16);
     code.push(asm::b(back));
@@ -53,7 +66,7 @@ fn waiting_loop(random: &mut Random) -> Vec<u16> {
     code
 }
 
-fn rig(code: &[u16], in_flash: bool, setting: u32) -> Rig {
+fn rig(code: &[u16], in_flash: bool, setting: u32, spi: bool) -> Rig {
     let mut rig = Rig::new(code);
     let bytes: Vec<u8> = code.iter().flat_map(|halfword| halfword.to_le_bytes()).collect();
     rig.chip.mem.flash_write((FLASH_CODE - XIP_BASE) as usize, &bytes);
@@ -66,12 +79,13 @@ fn rig(code: &[u16], in_flash: bool, setting: u32) -> Rig {
     rig.handler(16 + DMA_IRQ, &[&handler[..], &literal].concat());
     let destination = DATA + [0x400, 0, 4][setting as usize % 3];
     let chip = &mut rig.chip;
+    chip.bus.sys.freq.clk_peri_hz = chip.bus.sys.clock.hz();
     let mut write = |address, value| chip.bus.write(&mut chip.mem, Master::Core(0), address, value, 4).expect("a word");
     for word in 0..0x40 {
         write(SOURCE + 4 * word, word.wrapping_mul(2_654_435_761));
     }
-    // RESETS: DMA and TIMER; a microsecond of some cycles.
-    write(0x4000_f000, 1 << 2 | 1 << 21);
+    // RESETS: DMA, SPI0 and TIMER; a microsecond of some cycles.
+    write(0x4000_f000, 1 << 2 | 1 << 16 | 1 << 21);
     write(WATCHDOG_TICK, 1 << 9 | (20 + (setting >> 12 & 0x7f)));
     write(DMA_TIMER0, 1 << 16 | (3 + setting / 3 % 90));
     write(DMA, SOURCE);
@@ -80,9 +94,14 @@ fn rig(code: &[u16], in_flash: bool, setting: u32) -> Rig {
     write(DMA + 0x404, setting >> 10 & 1);
     // EN, words, INCR_READ in a ring, TREQ_SEL: timer 0 or none.
     write(DMA + 0xc, 1 | 2 << 2 | 1 << 4 | 7 << 6 | [0x3b, 0x3f][setting as usize >> 11 & 1] << 15);
+    // SSPCPSR; SSPCR0: some clock, 4 to 16 bits, either phase; SSPCR1: SSE, loop back.
+    write(SPI0 + 0x10, 2 + (setting >> 21 & 2));
+    write(SPI0, (3 + setting % 13) | (setting >> 22 & 1) << 7 | (setting >> 23 & 3) << 8);
+    write(SPI0 + 4, 3);
     rig.poke(NVIC_ISER, 1 << DMA_IRQ);
     let core = rig.core();
-    (core.regs[4], core.regs[5], core.regs[6]) = ([SIO, TIMER][setting as usize >> 20 & 1], DMA, DATA);
+    let waits_for = if spi { SPI0 } else { DMA };
+    (core.regs[4], core.regs[5], core.regs[6]) = ([SIO, TIMER][setting as usize >> 20 & 1], waits_for, DATA);
     core.regs[2] = 1 << 24;
     if in_flash {
         core.pc = FLASH_CODE;
@@ -94,8 +113,9 @@ fn rig(code: &[u16], in_flash: bool, setting: u32) -> Rig {
 fn first_difference(loops: usize, change: &dyn Fn(&mut Memory)) -> Option<String> {
     let random = &mut Random(0x7a17);
     for number in 0..loops {
-        let (code, in_flash, setting) = (waiting_loop(random), random.below(2) != 0, random.next());
-        let mut rigs = [0, 1].map(|_| rig(&code, in_flash, setting));
+        let spi = number % 2 != 0;
+        let (code, in_flash, setting) = (waiting_loop(random, spi), random.below(2) != 0, random.next());
+        let mut rigs = [0, 1].map(|_| rig(&code, in_flash, setting, spi));
         rigs[0].chip.interpret_only();
         rigs[1].chip.translate_at_once();
         change(&mut rigs[1].chip.mem);
@@ -116,16 +136,17 @@ fn first_difference(loops: usize, change: &dyn Fn(&mut Memory)) -> Option<String
 
 #[test]
 fn a_loop_that_waits_sees_what_it_sees_when_interpreted() {
-    assert_eq!(first_difference(200, &|_| ()), None);
+    assert_eq!(first_difference(400, &|_| ()), None);
 }
 
 /// Mistakes with loops that wait, which are rare among random programs.
-pub(super) const MISTAKES: [Mistake; 3] = [Mistake::WaitPastLimit, Mistake::WaitForAnything, AFTER_OTHER];
+pub(super) const MISTAKES: [Mistake; 4] =
+    [Mistake::WaitPastLimit, Mistake::WaitForAnything, Mistake::WaitWithOthers, AFTER_OTHER];
 const AFTER_OTHER: Mistake = Mistake::WaitAfterOther;
 
 #[test]
 fn every_mistake_with_such_a_loop_is_found() {
-    let found = |&mistake: &Mistake| first_difference(200, &|mem| mem.translated.make_mistake(mistake)).is_some();
+    let found = |&mistake: &Mistake| first_difference(400, &|mem| mem.translated.make_mistake(mistake)).is_some();
     let left: Vec<Mistake> = MISTAKES.into_iter().filter(|mistake| !found(mistake)).collect();
     // The next test finds it.
     assert_eq!(left, [AFTER_OTHER]);
