@@ -1,11 +1,14 @@
 //! Random loops that wait for DMA, SPI or the other core's FIFO: passes that only take their time when they are translated.
 
 use super::state;
-use crate::rp2040::common::{DATA, NVIC_ISER, Random, Rig, SIO, asm};
+use crate::rp2040::common::{CODE, DATA, NVIC_ISER, Random, Rig, SIO, asm};
 use chip::mcu::Mcu;
+use jit::flags::{C, NZ, V};
 use jit::mistakes::Mistake;
+use jit::{Part, Translate};
 use rp::rp2040::bus::Master;
-use rp::rp2040::memory::{Memory, XIP_BASE};
+use rp::rp2040::cpu::V6m;
+use rp::rp2040::memory::{Addresses, Memory, XIP_BASE};
 
 const DMA: u32 = 0x5000_0000;
 const DMA_TIMER0: u32 = DMA + 0x420;
@@ -180,4 +183,52 @@ fn a_loop_that_was_left_has_not_waited() {
         mem.translated.make_mistake(AFTER_OTHER);
     });
     assert_ne!(mistaken, expected);
+}
+
+/// A loop that waits takes nothing else from before a pass: what an instruction leaves does not depend on the others.
+#[test]
+fn instructions_read_no_more_than_they_say() {
+    let (random, mut rig) = (&mut Random(9), Rig::new(&[asm::NOP; 4]));
+    rig.chip.interpret_only();
+    let part = Part::of::<Addresses>(CODE, 0, false).expect("SRAM");
+    let mut changed = 0;
+    for code in (0..=u16::MAX).step_by(7) {
+        rig.program(CODE, &[code, asm::NOP]);
+        let effects = V6m::effects(&rig.chip.mem, part, CODE).filter(|effects| effects.uses != u16::MAX);
+        let Some(effects) = effects else { continue };
+        let mut left_by = |registers: [u32; 16], apsr: u32| {
+            let core = rig.core();
+            let (cycles, instructions) = (core.cycles, core.instructions);
+            (core.regs, core.pc) = (registers, CODE);
+            core.set_apsr(apsr);
+            rig.run(1);
+            let core = rig.core();
+            assert_eq!(core.instructions, instructions + 1, "{code:04x}");
+            (core.regs, core.apsr() & 0xf000_0000, core.pc, core.cycles - cycles)
+        };
+        let mut registers: [u32; 16] = std::array::from_fn(|_| DATA + 4 * random.below(64));
+        registers[13] = DATA + 0x800;
+        let apsr = random.next() & 0xf000_0000;
+        let expected = left_by(registers, apsr);
+        for register in (0..13).filter(|register| effects.uses & 1 << register == 0) {
+            let mut other = registers;
+            other[register] ^= 1 << random.below(32);
+            let mut left = left_by(other, apsr);
+            // It leaves what it does not write.
+            if effects.writes & 1 << register == 0 {
+                assert_eq!(left.0[register], other[register], "{code:04x}");
+                left.0[register] = expected.0[register];
+            }
+            assert_eq!(left, expected, "{code:04x} reads R{register}");
+            changed += 1;
+        }
+        if effects.reads | effects.tests == 0 {
+            let (regs, flags, pc, cycles) = left_by(registers, apsr ^ 0xf000_0000);
+            assert_eq!((regs, pc, cycles), (expected.0, expected.2, expected.3), "{code:04x} reads flags");
+            let set = [(NZ, 0xc000_0000), (C, 0x2000_0000), (V, 0x1000_0000)];
+            let set = set.into_iter().filter(|(flag, _)| effects.sets & flag != 0).fold(0, |all, (_, bits)| all | bits);
+            assert_eq!(flags & set, expected.1 & set, "{code:04x} reads flags");
+        }
+    }
+    assert!(changed > 50_000, "{changed}");
 }
