@@ -79,7 +79,8 @@ pub(super) struct Pass {
 impl Pass {
     /// Returns which of the known passes this one may be.
     fn number([start, pc, address, value]: [u32; 4]) -> usize {
-        (value ^ value >> 4 ^ address >> 3 ^ pc >> 1 ^ start << 2) as usize % PASSES
+        let mixed = (value ^ address << 7 ^ pc << 13 ^ start << 21).wrapping_mul(0x9e37_79b1);
+        (mixed >> (u32::BITS - PASSES.ilog2())) as usize
     }
 
     /// Returns whether it is known for this place and these memories.
