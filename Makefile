@@ -80,7 +80,7 @@ test-arm:
 # The same for a browser, in Node. It wants rustup's target wasm32-wasip1. Left out: programs that make most modules.
 test-wasm:
 	@$(call need_cargo)
-	CARGO_TARGET_WASM32_WASIP1_RUNNER='node --no-warnings $(abspath $(ENGINE))/web/wasi.mjs' \
+	CARGO_TARGET_WASM32_WASIP1_RUNNER='node --no-warnings --max-old-space-size=12000 $(abspath $(ENGINE))/web/wasi.mjs' \
 	CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS='-C link-arg=--export-table -C link-arg=--growable-table' \
 		cargo test --manifest-path $(ENGINE)/Cargo.toml --target wasm32-wasip1 $(ARGS) \
 		--package portbench-armv8m --lib --package portbench-rp --test chip \
