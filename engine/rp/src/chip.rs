@@ -60,7 +60,7 @@ impl<F: Fabric, K: Kind<F>> Chip<F, K> {
     fn take_steps(&mut self, index: usize) -> Option<u64> {
         let CoreState { running, cycles, .. } = Runs::core(self, index);
         let Self { mem, bus, .. } = self;
-        if !running || bus.sys.attention {
+        if !running || bus.sys.attention || bus.sys.stops_at() == 0 {
             return None;
         }
         loop {

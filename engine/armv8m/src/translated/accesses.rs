@@ -1,7 +1,7 @@
 //! Loads and stores of Armv8-M: those that move the base, of two values, and of lists.
 #![allow(clippy::useless_conversion, reason = "the assembler's macro converts numbers of registers")]
 
-use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use jit::ahead::{LOAD, STORE};
 use jit::routines::{EAX, EDX, STACK_LIMIT};
 use jit::{Access, Check, Offset};
@@ -87,18 +87,27 @@ impl<M: Map> Translation<'_, '_, M> {
         }
     }
 
+    /// Reads the value at EAX, in the region of the code, into a register of the PC.
+    fn read_near(&mut self, size: u32, to: u8, bail: DynamicLabel) {
+        if self.in_flash() {
+            self.read_flash(size, false, to, bail, bail);
+            return;
+        }
+        self.in_ram_at(size, M::SRAM.bytes, LOAD, 1, bail);
+        match size {
+            0 => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), BYTE [r13 + rcx]),
+            1 => dynasm!(self.ops ; .arch x64 ; movzx Rd(to), WORD [r13 + rcx * 2]),
+            _ => dynasm!(self.ops ; .arch x64 ; mov Rd(to), [r13 + rcx * 4]),
+        }
+    }
+
     /// LDR of the PC from a literal, as linkers make for a far call.
     pub(super) fn branch_by_literal(&mut self, op: Op) {
         let (bail, bad) = (self.bail_here(), self.ops.new_dynamic_label());
         let (offset, base) = (op.imm & 0xfff, self.at.pc.wrapping_add(4) & !3);
         let address = if op.imm & 1 << 23 != 0 { base.wrapping_add(offset) } else { base.wrapping_sub(offset) };
         dynasm!(self.ops ; .arch x64 ; mov eax, DWORD address as i32);
-        if self.in_flash() {
-            self.read_flash(2, false, EDX, bail, bail);
-        } else {
-            self.in_ram_at(2, M::SRAM.bytes, LOAD, 1, bail);
-            dynasm!(self.ops ; .arch x64 ; mov edx, [r13 + rcx * 4]);
-        }
+        self.read_near(2, EDX, bail);
         self.check_target(bad);
         dynasm!(self.ops ; .arch x64 ; lea eax, [rdx - 1]);
         self.branch_to_eax(1 + time::LOAD_PC as u32);
@@ -119,16 +128,7 @@ impl<M: Map> Translation<'_, '_, M> {
             dynasm!(self.ops ; .arch x64 ; add eax, eax);
         }
         dynasm!(self.ops ; .arch x64 ; add eax, DWORD table as i32);
-        if self.in_flash() {
-            self.read_flash(size as u32, false, EAX, bail, bail);
-        } else {
-            self.in_ram_at(size as u32, M::SRAM.bytes, LOAD, 1, bail);
-            if size == 0 {
-                dynasm!(self.ops ; .arch x64 ; movzx eax, BYTE [r13 + rcx]);
-            } else {
-                dynasm!(self.ops ; .arch x64 ; movzx eax, WORD [r13 + rcx * 2]);
-            }
-        }
+        self.read_near(size as u32, EAX, bail);
         dynasm!(self.ops ; .arch x64 ; lea eax, [rax * 2 + table as i32]);
         self.branch_to_eax(time::TABLE_BRANCH as u32);
     }

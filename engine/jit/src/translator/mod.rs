@@ -42,6 +42,8 @@ use self::context::{Context, PASSES, Pass, RUN, Seen, counts, status};
 use self::mistakes::Mistakes;
 pub use self::part::Part;
 use self::part::{Room, counted};
+#[cfg(feature = "mistakes")]
+pub use self::results::Outcome;
 pub use self::results::{Effects, Shift};
 use self::routines::{Assembler, BAILED, Routines};
 #[cfg(target_arch = "wasm32")]
@@ -366,10 +368,9 @@ pub struct Translated {
     off: bool,
     /// The blocks count accesses to [`Map::COUNTED`].
     counting: bool,
-    /// Increases whenever a block is dropped, or the running one must be left.
-    generation: u64,
-    /// How often blocks were dropped.
+    /// How often blocks were dropped, and how often the running one had to be left without that.
     drops: u64,
+    leaves: u64,
     /// How often a branch must lead to an instruction before a block is made there.
     hot: u8,
     /// Bytes of code, after which all of it is dropped.
@@ -391,8 +392,8 @@ impl Translations for Translated {
             blocks: None,
             off: false,
             counting: false,
-            generation: 0,
             drops: 0,
+            leaves: 0,
             hot: HOT,
             room: SIZE,
             ahead: Box::new(Ahead::new::<M>()),
@@ -440,7 +441,7 @@ impl Translations for Translated {
     }
 
     fn generation(&self) -> u64 {
-        self.generation
+        self.drops + self.leaves
     }
 
     #[inline(always)]
@@ -469,7 +470,7 @@ impl Translated {
 
     /// Leaves the running block after the present access.
     pub fn leave(&mut self) {
-        self.generation += 1;
+        self.leaves += 1;
     }
 
     /// Returns the table of blocks, or (`ahead`) of those for a core ahead of the other.
@@ -521,12 +522,12 @@ impl Translated {
                     blocks.reached[granule] = !extents.is_empty();
                 }
             }
-            (self.generation, self.drops) = (self.generation + 1, self.drops + 1);
+            self.drops += 1;
         }
     }
 
     fn drop_all(&mut self) {
-        (self.generation, self.drops) = (self.generation + 1, self.drops + 1);
+        self.drops += 1;
         if self.off {
             self.blocks = None;
             return;

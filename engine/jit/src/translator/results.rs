@@ -30,6 +30,47 @@ pub struct Effects {
     pub uses: u16,
 }
 
+/// The registers, the flags as in APSR, the PC, and the cycles that an instruction leaves.
+#[cfg(feature = "mistakes")]
+pub type Outcome = ([u32; 16], u32, u32, u64);
+
+#[cfg(feature = "mistakes")]
+impl Effects {
+    /// Asserts that what an instruction leaves does not depend on more than this says: `left_by` executes it with other
+    /// registers and flags. `bit` chooses which bit changes. Returns how many registers did not matter.
+    pub fn assert_reads(
+        &self,
+        (registers, apsr): ([u32; 16], u32),
+        mut bit: impl FnMut() -> u32,
+        mut left_by: impl FnMut([u32; 16], u32) -> Outcome,
+    ) -> u32 {
+        let mut changed = 0;
+        let expected = left_by(registers, apsr);
+        for register in (0..13).filter(|register| self.uses & 1 << register == 0) {
+            let mut other = registers;
+            other[register] ^= 1 << bit();
+            let mut left = left_by(other, apsr);
+            // A fault writes none.
+            let is_kept = (expected.0[register], left.0[register]) == (registers[register], other[register]);
+            // It leaves what it does not write.
+            assert!(is_kept || self.writes & 1 << register != 0, "it writes R{register}");
+            if is_kept {
+                left.0[register] = expected.0[register];
+            }
+            assert_eq!(left, expected, "it reads R{register}");
+            changed += 1;
+        }
+        if self.reads | self.tests == 0 {
+            let (regs, flags, pc, cycles) = left_by(registers, apsr ^ 0xf000_0000);
+            assert_eq!((regs, pc, cycles), (expected.0, expected.2, expected.3), "it reads flags");
+            let set = [(NZ, 0xc000_0000), (C, 0x2000_0000), (V, 0x1000_0000)];
+            let set = set.into_iter().filter(|(flag, _)| self.sets & flag != 0).fold(0, |all, (_, bits)| all | bits);
+            assert_eq!(flags & set, expected.1 & set, "it reads flags");
+        }
+        changed
+    }
+}
+
 /// A shift by a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shift {
